@@ -1,0 +1,1 @@
+"""Incidents, routing and channels (to come)."""

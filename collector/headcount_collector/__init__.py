@@ -1,0 +1,1 @@
+"""Receives OTLP evidence, stores it, derives facts, judges runs and serves the answers."""

@@ -1,0 +1,1 @@
+"""Drop-in instrumentation that counts delegated agent work out and back in."""

@@ -222,6 +222,8 @@ class Owner:
     export_interval_ns: int = 0
     requests: tuple[int, ...] = ()
     """Starts of the owner's own model requests (only where the owner is itself a run)."""
+    heirs: tuple[str, ...] = ("",)
+    """Who is owed the result, in turn, once this owner is gone: its own owner, and so on up to the root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +309,8 @@ class Facts:
     """First record of the child side; None: nothing was ever seen of this child."""
     last_activity_at: int | None = None
     last_traffic_at: int | None = None
+    closed_calls: Mapping[str, int] = field(default_factory=dict)
+    """End of each tool call that a wait of this run names, by call id."""
     tool_calls: int = 0
     output_tokens: int = 0
     collisions: tuple[tuple[int, str], ...] = ()

@@ -1,0 +1,220 @@
+"""The one judgement: facts, policy and a moment in; status, class, evidence and the next moment of change out."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from .classes import Diagnosis, diagnose, worst_while_still
+from .facts import Facts
+from .policy import Policy
+from .quality import quality_of, receipts_of
+from .rules import Finding, decide, next_pulse, owner_gone
+from .timeline import Timeline
+from .verdict import COMPLETED, RECOVERED, SEVERITIES, Verdict
+from .waits import Moments
+from .words import evidence_of, in_flight, would_change
+
+_STEPS = 20_000
+
+
+@dataclass(slots=True)
+class History:
+    """What a run was before now, by event time."""
+
+    recovered_from: int | None = None
+    """First moment of an abnormality that makes its delivery a recovery."""
+    first_abnormal_at: int | None = None
+    abnormal_since: int | None = None
+    worst: int = -1
+    """Highest severity since the last progress, as an index of SEVERITIES."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The part of a judgement that neighbours ask for."""
+
+    finding: Finding
+    history: History
+    ended_at: int | None
+    delivered_at: int | None
+    void_at: int | None
+    abnormal_since: int | None
+
+
+def judge(facts: Facts, policy: Policy, now: int) -> Verdict:
+    """Return the verdict on one run at `now` (nanoseconds since the epoch); pure: same input, same answer.
+
+    `Verdict.next_due` is the next moment at which it may change without new evidence.
+    """
+    line = _timeline(facts, policy)
+    finding, diagnosis, history, next_due = _walk(line, now, with_waits=True)
+    return _compile(line, finding, diagnosis, history, next_due, now)
+
+
+def outline(facts: Facts, policy: Policy, now: int) -> Outline:
+    """Return what the neighbours of a run need of it: its end, delivery, void and abnormality, waits left aside."""
+    line = _timeline(facts, policy)
+    finding, _, history, _ = _walk(line, now, with_waits=False)
+    end = line.end(now)
+    receipt = line.receipt(now)
+    ended = [
+        moment for moment in (end.at if end else None, receipt.at if receipt else None) if moment is not None
+    ]
+    return Outline(
+        finding,
+        history,
+        min(ended) if ended else None,
+        line.delivered(now),
+        finding.void_at,
+        history.abnormal_since if finding.abnormal else None,
+    )
+
+
+def _timeline(facts: Facts, policy: Policy) -> Timeline:
+    dispatch = facts.dispatch
+    agent, service = (dispatch.agent, dispatch.service) if dispatch is not None else (None, "")
+    return Timeline.of(facts, policy.times(facts.session, agent, service))
+
+
+def _walk(
+    line: Timeline, now: int, *, with_waits: bool
+) -> tuple[Finding, Diagnosis | None, History, int | None]:
+    """Judge at every moment where evidence or a threshold may turn the judgement, the last being now."""
+    history = History()
+    still_since = line.last_any_progress(now) or 0
+    t = min(_first_possible(line), now)
+    breaks = line.breaks
+    for _ in range(_STEPS):
+        moments = Moments(t)
+        finding = decide(line, moments, history.first_abnormal_at, with_waits=with_waits)
+        diagnosis = diagnose(line, moments, finding) if finding.abnormal else None
+        _remember(history, finding, diagnosis, t >= still_since)
+        if t >= now:
+            return finding, diagnosis, history, moments.next_due
+        slow = diagnosis is not None and diagnosis.slow
+        place = bisect_right(breaks, t)
+        following = [moments.next_due, next_pulse(line, finding, slow, t)]
+        if place < len(breaks):
+            following.append(breaks[place])
+        t = min((moment for moment in following if moment is not None), default=now)
+        t = min(t, now)
+    moments = Moments(now)
+    finding = decide(line, moments, history.first_abnormal_at, with_waits=with_waits)
+    diagnosis = diagnose(line, moments, finding) if finding.abnormal else None
+    _remember(history, finding, diagnosis, True)
+    return finding, diagnosis, history, moments.next_due
+
+
+def _first_possible(line: Timeline) -> int:
+    """Return a moment before which no rule but the last can match."""
+    facts, times = line.facts, line.times
+    if facts.dispatch is None:
+        return 1 << 62
+    first = facts.dispatch.at + min(
+        facts.dispatch.expected_ns if facts.dispatch.expected_ns is not None else times.expected,
+        facts.dispatch.max_runtime_ns if facts.dispatch.max_runtime_ns is not None else times.expected,
+    )
+    for group in (
+        facts.ends,
+        facts.receipts,
+        facts.forwards,
+        facts.idles,
+        facts.waits,
+        facts.launches,
+        facts.dismissals,
+    ):
+        if group:
+            first = min(first, group[0].at)
+    for moments in (facts.consumptions, facts.neighbours.gone):
+        if moments:
+            first = min(first, moments[0])
+    if facts.neighbours.owner.gone:
+        first = min(first, facts.neighbours.owner.gone[0][0])
+    for successor in facts.neighbours.successors:
+        first = min(first, successor.dispatched_at)
+    return first
+
+
+def _remember(history: History, finding: Finding, diagnosis: Diagnosis | None, still: bool) -> None:
+    if diagnosis is None:
+        history.abnormal_since = None
+        return
+    if history.abnormal_since is None:
+        history.abnormal_since = finding.since
+    if history.first_abnormal_at is None or finding.since < history.first_abnormal_at:
+        history.first_abnormal_at = finding.since
+    if finding.rule != "6" and not diagnosis.slow:
+        history.recovered_from = history.recovered_from or finding.since
+    if still:
+        history.worst = max(history.worst, SEVERITIES.index(diagnosis.severity))
+
+
+def _compile(
+    line: Timeline,
+    finding: Finding,
+    diagnosis: Diagnosis | None,
+    history: History,
+    next_due: int | None,
+    now: int,
+) -> Verdict:
+    facts, dispatch = line.facts, line.facts.dispatch
+    status = finding.status
+    if finding.rule == "2" and history.recovered_from is not None:
+        status = RECOVERED
+    severity = None
+    if diagnosis is not None:
+        worst = max(history.worst, SEVERITIES.index(diagnosis.severity))
+        if finding.kind == "late" and not diagnosis.slow and worst_while_still(line, finding.since):
+            worst = SEVERITIES.index("page")
+        severity = SEVERITIES[worst]
+    mode = line.mode(now)
+    end = finding.end or line.end(now)
+    receipt = line.receipt(now)
+    ended = end is not None or receipt is not None
+    settled = (
+        status in (COMPLETED, RECOVERED) or finding.delivered_at is not None or finding.void_at is not None
+    )
+    counts = dispatch is not None and mode != "foreground"
+    return Verdict(
+        session=facts.session,
+        run=facts.run,
+        at=now,
+        status=status,
+        rule=finding.rule,
+        since=finding.since,
+        failure_class=diagnosis.failure_class if diagnosis else None,
+        leaning=diagnosis.leaning if diagnosis else None,
+        severity=severity,
+        outcome=finding.outcome or (end.outcome if end else receipt.outcome if receipt else None),
+        quality=quality_of(line, now) if finding.delivered_at is not None else None,
+        owner=line.owner,
+        parent=dispatch.parent if dispatch else None,
+        agent=dispatch.agent if dispatch else None,
+        service=dispatch.service if dispatch else "",
+        mode=mode,
+        description=dispatch.description if dispatch else None,
+        names=facts.names,
+        dispatched=dispatch is not None,
+        deadline=finding.deadline,
+        abnormal_since=history.abnormal_since,
+        first_abnormal_at=history.first_abnormal_at,
+        ended_at=end.at if end else None,
+        delivered_at=finding.delivered_at,
+        void_at=finding.void_at,
+        receipts=receipts_of(line, finding.deadline, now),
+        last_traffic_at=facts.last_traffic_at,
+        last_activity_at=facts.last_activity_at,
+        last_progress_at=line.last_any_progress(now),
+        tool_calls=facts.tool_calls,
+        output_tokens=facts.output_tokens,
+        result_location=end.result.location if end else None,
+        in_flight=in_flight(line, now),
+        owner_gone=owner_gone(line, now) is not None,
+        counts=counts,
+        remaining=counts and not ended and not settled,
+        undelivered=counts and ended and not settled,
+        evidence=evidence_of(line, finding, diagnosis, now),
+        would_change=would_change(line, finding, diagnosis),
+        next_due=next_due,
+    )

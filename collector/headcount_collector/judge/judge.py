@@ -195,6 +195,7 @@ def _compile(
         mode=mode,
         description=dispatch.description if dispatch else None,
         names=facts.names,
+        child_sessions=facts.children_keys,
         dispatched=dispatch is not None,
         deadline=finding.deadline,
         abnormal_since=history.abnormal_since,

@@ -62,6 +62,7 @@ class Verdict:
     mode: str = "background"
     description: str | None = None
     names: tuple[str, ...] = ()
+    child_sessions: tuple[str, ...] = ()
     dispatched: bool = True
     deadline: int | None = None
     abnormal_since: int | None = None

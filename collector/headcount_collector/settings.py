@@ -1,0 +1,268 @@
+"""Everything that can be set, read once at the start: options, environment, secret files, `headcount.toml`."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from platformdirs import user_data_path
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+from pydantic_settings import (
+    SettingsError as PydanticSettingsError,
+)
+
+from headcount_collector.addresses import Address, AddressError, parse_address
+from headcount_collector.errors import HeadcountError
+from headcount_collector.judge.policy import Policy, PolicyError
+
+PREFIX = "HEADCOUNT_"
+CAPTURE_VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+"""The switch that the GenAI instrumentations read; it holds here too, unless HEADCOUNT_CAPTURE_CONTENT is set."""
+SECRETS = ("store", "token")
+"""Settings that a `…_FILE` variable can name a file for."""
+_TOKEN_LENGTH = 16
+_FILE_TABLE = "file_table"
+_CAPTURE_WORDS = {"span_only": True, "event_only": True, "span_and_event": True, "no_content": False}
+
+
+class SettingsError(HeadcountError):
+    """A setting that cannot be used; the text names the variable, option or key, and what it takes."""
+
+
+def _capture(value: object) -> object:
+    return _CAPTURE_WORDS.get(value.strip().lower(), value) if isinstance(value, str) else value
+
+
+def _lower(value: object) -> object:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+def _data_folder() -> Path:
+    return user_data_path("headcount", appauthor=False)
+
+
+class Settings(BaseSettings):
+    """The settings of the collector and of the commands that ask it. Build with `load_settings`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_nested_delimiter="__",
+        env_ignore_empty=True,
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+    )
+
+    http: str = Field(
+        "127.0.0.1:4318",
+        description="Where OTLP/HTTP, hooks and API are served, `HOST:PORT`; port 0 takes a free one. "
+        "Anything but loopback needs a token",
+    )
+    data: Path = Field(
+        default_factory=_data_folder,
+        description="Folder of the embedded store, and of hooks on their way into it",
+    )
+    store: SecretStr | None = Field(
+        None,
+        description="`http(s)://user:password@host:8123/database` of a ClickHouse server, or `:memory:`",
+    )
+    retention_days: int = Field(30, ge=1, le=3650, description="Days after which evidence is deleted")
+    tick_s: float = Field(
+        1.0, ge=0.05, le=60, description="Seconds between two judgements of what changed or is due"
+    )
+    token: SecretStr | None = Field(
+        None, description="Bearer token that requests must carry; at least 16 characters"
+    )
+    capture_content: Annotated[bool, BeforeValidator(_capture)] = Field(
+        False,
+        description=f"Keep prompts, results and tool arguments that senders include; `{CAPTURE_VARIABLE}` "
+        "does the same",
+    )
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_lower)] = Field(
+        "info", description="How much `serve` logs to standard error"
+    )
+    url: str = Field(
+        "http://127.0.0.1:4318", description="The collector that `runs`, `run` and their like ask"
+    )
+    policy: dict[str, Any] = Field(
+        default_factory=dict,
+        description="The times by which runs are judged: a table `[policy]` in the file, or one variable "
+        "for each key, as `HEADCOUNT_POLICY__EXPECTED=20m`",
+    )
+
+    @field_validator("http")
+    @classmethod
+    def _check_address(cls, value: str) -> str:
+        try:
+            parse_address(value)
+        except AddressError as error:
+            raise ValueError(str(error)) from None
+        return value
+
+    @field_validator("url")
+    @classmethod
+    def _check_url(cls, value: str) -> str:
+        if not value.startswith(("http://", "https://")):
+            raise ValueError(f"{value!r} is no URL; write one like http://127.0.0.1:4318")
+        return value.rstrip("/")
+
+    @field_validator("store")
+    @classmethod
+    def _check_store(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not value.get_secret_value().startswith(("http://", "https://", ":memory:")):
+            raise ValueError(
+                "write http(s)://host:8123/database or :memory:; a folder is given by data (--data)"
+            )
+        return value
+
+    @field_validator("token")
+    @classmethod
+    def _check_token(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and len(value.get_secret_value()) < _TOKEN_LENGTH:
+            raise ValueError(f"{len(value.get_secret_value())} characters; take at least {_TOKEN_LENGTH}")
+        return value
+
+    @field_validator("policy")
+    @classmethod
+    def _check_policy(cls, value: dict[str, Any]) -> dict[str, Any]:
+        try:
+            Policy.from_mapping(value)
+        except PolicyError as error:
+            raise ValueError(str(error)) from None
+        return value
+
+    @model_validator(mode="after")
+    def _others_need_a_token(self) -> Settings:
+        if not self.address.loopback and self.token is None:
+            raise ValueError(
+                f"http = {self.http} is open to other machines and needs a token: set {PREFIX}TOKEN or "
+                f"{PREFIX}TOKEN_FILE, or serve on 127.0.0.1"
+            )
+        return self
+
+    @property
+    def address(self) -> Address:
+        """Where to listen."""
+        return parse_address(self.http)
+
+    @property
+    def judged_by(self) -> Policy:
+        """The policy as the judgement takes it."""
+        return Policy.from_mapping(self.policy)
+
+    @property
+    def store_location(self) -> str:
+        """What `Store.open` takes; may hold a password."""
+        return str(self.data) if self.store is None else self.store.get_secret_value()
+
+    @property
+    def store_shown(self) -> str:
+        """The store's location without user and password."""
+        scheme, found, rest = self.store_location.partition("://")
+        return f"{scheme}://{rest.rpartition('@')[2]}" if found else self.store_location
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Let options win over variables, plain variables over `…_FILE` ones, and these over the file's table."""
+        options = dict(init_settings())
+        table = options.pop(_FILE_TABLE, {})
+        return (
+            InitSettingsSource(settings_cls, init_kwargs=options),
+            env_settings,
+            _VariablesBeside(settings_cls),
+            InitSettingsSource(settings_cls, init_kwargs=table),
+        )
+
+
+class _VariablesBeside(PydanticBaseSettingsSource):
+    """Variables that are not `HEADCOUNT_<field>`: secrets in files, and the instrumentations' capture switch."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        variable = variable_of(field_name) + "_FILE"
+        if field_name in SECRETS and (path := os.environ.get(variable)):
+            try:
+                return Path(path).read_text(encoding="utf-8").strip(), field_name, False
+            except (OSError, UnicodeDecodeError) as error:
+                raise SettingsError(f"{variable}={path}: cannot read the secret: {error}") from None
+        if field_name == "capture_content":
+            return os.environ.get(CAPTURE_VARIABLE) or None, field_name, False
+        return None, field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        found = {name: self.get_field_value(f, name)[0] for name, f in self.settings_cls.model_fields.items()}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def load_settings(config: Path | None = None, **options: object) -> Settings:
+    """Build the settings. `options` that are None were not given. Raises SettingsError naming what is wrong."""
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    table = _read_file(config) if config is not None else {}
+    try:
+        return Settings(**{**given, _FILE_TABLE: table})
+    except ValidationError as error:
+        lines = [_line(problem, given, config, table) for problem in error.errors(include_url=False)]
+        raise SettingsError("\n".join(lines)) from None
+    except PydanticSettingsError as error:
+        raise SettingsError(
+            f"{variable_of('policy')}: no JSON object; or set one key by {variable_of('policy')}__EXPECTED=20m"
+        ) from error
+
+
+def variable_of(name: str) -> str:
+    """Return the environment variable of a setting."""
+    return PREFIX + name.upper()
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(f"--config {path}: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"--config {path} is not TOML: {error}") from None
+
+
+def _line(
+    problem: ErrorDetails, given: Mapping[str, object], config: Path | None, table: Mapping[str, object]
+) -> str:
+    """Say where the bad value came from, and what is wrong with it."""
+    message = problem["msg"].removeprefix("Value error, ")
+    if not problem["loc"]:
+        return message
+    name = str(problem["loc"][0])
+    if name in given:
+        where = "--" + name.replace("_", "-")
+    elif name in table and not _in_environment(name):
+        where = f"{config}: {name}"
+    elif name in SECRETS and variable_of(name) not in os.environ:
+        where = variable_of(name) + "_FILE"
+    elif name == "capture_content" and variable_of(name) not in os.environ:
+        where = CAPTURE_VARIABLE
+    else:
+        where = variable_of(name)
+    if problem["type"] == "extra_forbidden":
+        message = f"no such setting; there are {', '.join(Settings.model_fields)}"
+    return f"{where}: {message}"
+
+
+def _in_environment(name: str) -> bool:
+    variable = variable_of(name)
+    return any(key.upper() == variable or key.upper().startswith(variable + "_") for key in os.environ)

@@ -1,0 +1,181 @@
+"""One evaluation: what changed or is due is loaded, judged, compared with what was believed, and written back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from headcount_collector.derive.loader import FactsLoader, RunKey
+from headcount_collector.judge.facts import Facts
+from headcount_collector.judge.judge import judge
+from headcount_collector.judge.policy import SECOND, Policy
+from headcount_collector.judge.verdict import ACTIVE, Verdict
+from headcount_collector.store.client import Store
+from headcount_collector.watch.index import Key, Known, WatchIndex
+from headcount_collector.watch.neighbours import Surroundings
+from headcount_collector.watch.observer import ABSENCE_RULES, OUTAGE_AFTER, Observer
+from headcount_collector.watch.sleep import with_sleep, without_sleep
+from headcount_collector.watch.verdicts import Evaluation, Transition, VerdictStore
+
+_LATE_AFTER = 5 * SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class TickReport:
+    """What one evaluation did."""
+
+    evaluation: Evaluation
+    verdicts: dict[Key, Verdict]
+    transitions: tuple[Transition, ...]
+
+
+class Tick:
+    """The judge's loop body, without a clock of its own: `at` is now, `read_until` the last commit that may be read."""
+
+    def __init__(self, store: Store, policy: Policy) -> None:
+        self._policy = policy
+        self._loader = FactsLoader(store, skew_ns=policy.default.skew)
+        self.verdicts = VerdictStore(store)
+        self.index = WatchIndex()
+        self.observer = Observer(policy.default.warm_up)
+        self._read_until = 0
+        self._last_at = 0
+        self._version = 0
+
+    def resume(self, at: int) -> None:
+        """Take up where the last collector stopped: its open runs are due, and a gap since its last tick is an outage."""
+        last = self.verdicts.last_evaluation()
+        if last is not None:
+            self._last_at, self._read_until = last
+            if at - self._last_at > OUTAGE_AFTER:
+                self.observer.was_blind(self._last_at, at)
+        for seen in self.verdicts.watched():
+            known = Known(
+                seen.status,
+                seen.failure_class or None,
+                seen.leaning or None,
+                seen.severity or None,
+                next_due=0,
+            )
+            self.index.known[seen.session, seen.run] = known
+
+    def evaluate(self, at: int, read_until: int, *, late_ns: int = 0) -> TickReport:
+        """Judge everything that news up to `read_until` or time up to `at` may have turned, and store the outcome."""
+        began = time.perf_counter_ns()
+        changed = self._changed(read_until)
+        due = self.index.due(at)
+        asked = {*changed, *due}
+        facts = dict(self._load(asked))
+        concerned = self.index.concerned(facts[key] for key in asked if key in facts) - asked
+        if concerned:
+            facts |= self._load(concerned)
+        verdicts = self._judge(asked | concerned, facts, at)
+        transitions = self._compare(verdicts, at)
+        self._version = max(self._version + 1, at)
+        self.verdicts.write(list(verdicts.values()), transitions, self._version)
+        for key, verdict in verdicts.items():
+            self.index.put(key, facts[key], verdict)
+        self._read_until, self._last_at = max(self._read_until, read_until), at
+        took = time.perf_counter_ns() - began
+        evaluation = Evaluation(
+            at=at,
+            took_ns=took,
+            late_ns=late_ns,
+            changed=len(changed),
+            due=len(due),
+            judged=len(verdicts),
+            transitions=len(transitions),
+            open_runs=len(self.index.known),
+            observer=self.observer.state(at),
+            read_until=self._read_until,
+        )
+        if verdicts or at // (60 * SECOND) != self._last_written // (60 * SECOND):
+            self.verdicts.write_evaluation(evaluation)
+            self._last_written = at
+        return TickReport(evaluation, verdicts, tuple(transitions))
+
+    _last_written = 0
+
+    @property
+    def next_due(self) -> int | None:
+        """The earliest moment at which time alone may turn a verdict."""
+        return min(
+            (known.next_due for known in self.index.known.values() if known.next_due is not None),
+            default=None,
+        )
+
+    def _changed(self, read_until: int) -> set[Key]:
+        if read_until <= self._read_until:
+            return set()
+        touched = self._loader.changed(self._read_until, read_until)
+        runs: set[Key] = set()
+        for session, run in touched.runs:
+            runs.add((session, run))
+        for session, owner in touched.owners:
+            runs |= self.index.of_owner(session, owner)
+        resolved = self._loader.resolve([RunKey(*key) for key in runs])
+        aliases = {(key.session, key.run) for key, target in resolved.items() if key != target}
+        stale = [key for key in aliases if key in self.index.known]
+        if stale:
+            self.verdicts.forget(stale)
+            for key in stale:
+                self.index.drop(key)
+        return {(target.session, target.run) for target in resolved.values()}
+
+    def _load(self, keys: Collection[Key]) -> dict[Key, Facts]:
+        if not keys:
+            return {}
+        return {
+            (key.session, key.run): facts
+            for key, facts in self._loader.load([RunKey(*k) for k in keys]).items()
+        }
+
+    def _judge(self, keys: Collection[Key], facts: dict[Key, Facts], at: int) -> dict[Key, Verdict]:
+        surroundings = Surroundings(facts, self._policy, at)
+        verdicts: dict[Key, Verdict] = {}
+        for key in keys:
+            if key not in facts:
+                continue
+            known, slept = without_sleep(surroundings.of(key), self.observer.sleeps)
+            verdict = judge(known, self._policy, at)
+            verdicts[key] = self._held(key, with_sleep(verdict, slept) if slept else verdict, at)
+        return verdicts
+
+    def _held(self, key: Key, verdict: Verdict, at: int) -> Verdict:
+        """Withhold a change into abnormal that rests on absence while the observer may be blind."""
+        if not self.observer.degraded(at) or not verdict.abnormal or verdict.rule not in ABSENCE_RULES:
+            return verdict
+        former = self.index.known.get(key)
+        if former is not None and former.failure_class is not None:
+            return verdict
+        due = min(self.observer.warm_at, verdict.next_due or self.observer.warm_at)
+        return replace(
+            verdict,
+            status=former.status if former is not None else ACTIVE,
+            failure_class=None,
+            leaning=None,
+            severity=None,
+            held=True,
+            next_due=due,
+        )
+
+    def _compare(self, verdicts: dict[Key, Verdict], at: int) -> list[Transition]:
+        strangers = [key for key in verdicts if key not in self.index.known]
+        former = (
+            {(seen.session, seen.run): seen for seen in self.verdicts.watched(strangers)} if strangers else {}
+        )
+        transitions = []
+        for key, verdict in verdicts.items():
+            before = self.index.known.get(key) or former.get(key)
+            now = (verdict.status, verdict.failure_class or "", verdict.leaning or "", verdict.severity or "")
+            if before is not None and now == (
+                before.status,
+                before.failure_class or "",
+                before.leaning or "",
+                before.severity or "",
+            ):
+                continue
+            late = verdict.since < (self._last_at or at) - _LATE_AFTER
+            transitions.append(Transition(before.status if before is not None else None, verdict, at, late))
+        return transitions

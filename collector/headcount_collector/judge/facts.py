@@ -222,6 +222,8 @@ class Owner:
     export_interval_ns: int = 0
     requests: tuple[int, ...] = ()
     """Starts of the owner's own model requests (only where the owner is itself a run)."""
+    ended_at: int | None = None
+    """When the run that this owner works in ended, where the owner is a run's child session."""
     heirs: tuple[str, ...] = ("",)
     """Who is owed the result, in turn, once this owner is gone: its own owner, and so on up to the root."""
 
@@ -260,6 +262,29 @@ class Waker:
 
 
 @dataclass(frozen=True, slots=True)
+class Twin:
+    """Another run of the session with the same prompt digest, or (`same_prompt` False) the same description only."""
+
+    run: str
+    dispatched_at: int
+    same_prompt: bool
+    prompt_known: bool = True
+    """Whether both prompts' digests are known, so that they are known to differ where they do."""
+    on_purpose: bool = False
+    """A replica, or named in `supersedes`."""
+    resolved_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """An earlier run of the same owner and agent type that was acknowledged as launched to the background."""
+
+    run: str
+    acknowledged_at: int
+    resolved_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Neighbours:
     """The few facts of other runs that the rules name."""
 
@@ -272,6 +297,10 @@ class Neighbours:
     wakers: Mapping[str, Waker] = field(default_factory=dict)
     """By the name that a wait of this run gives. A name that is missing here is unknown."""
     owner: Owner = field(default_factory=Owner)
+    twins: tuple[Twin, ...] = ()
+    peers: tuple[Peer, ...] = ()
+    stray_ends: tuple[int, ...] = ()
+    """For a run `X#n`: ends that name the delivered run `X` though nothing of its own was left to end."""
     kind_heard_at: int | None = None
     """First time any child of this service and agent type was heard."""
 

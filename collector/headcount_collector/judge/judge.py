@@ -10,8 +10,9 @@ from .facts import Facts
 from .policy import Policy
 from .quality import quality_of, receipts_of
 from .rules import Finding, decide, next_pulse, owner_gone
+from .signals import signals_of
 from .timeline import Timeline
-from .verdict import COMPLETED, RECOVERED, SEVERITIES, Verdict
+from .verdict import COMPLETED, RECOVERED, SEVERITIES, Signal, Verdict
 from .waits import Moments
 from .words import evidence_of, in_flight, would_change
 
@@ -49,7 +50,9 @@ def judge(facts: Facts, policy: Policy, now: int) -> Verdict:
     """
     line = _timeline(facts, policy)
     finding, diagnosis, history, next_due = _walk(line, now, with_waits=True)
-    return _compile(line, finding, diagnosis, history, next_due, now)
+    moments = Moments(now, next_due)
+    signals = signals_of(line, moments, finding)
+    return _compile(line, finding, diagnosis, history, signals, moments.next_due, now)
 
 
 def outline(facts: Facts, policy: Policy, now: int) -> Outline:
@@ -155,6 +158,7 @@ def _compile(
     finding: Finding,
     diagnosis: Diagnosis | None,
     history: History,
+    signals: tuple[Signal, ...],
     next_due: int | None,
     now: int,
 ) -> Verdict:
@@ -217,5 +221,6 @@ def _compile(
         undelivered=counts and ended and not settled,
         evidence=evidence_of(line, finding, diagnosis, now),
         would_change=would_change(line, finding, diagnosis),
+        signals=signals,
         next_due=next_due,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .facts import Result
+from .facts import Forward, Receipt, Result
 from .timeline import FAILING, Timeline
 from .verdict import Receipts
 from .waits import deadline, waits_until
@@ -31,8 +31,9 @@ def receipts_of(line: Timeline, due: int | None, now: int) -> Receipts:
 
 def quality_of(line: Timeline, now: int) -> str:
     """Return full, partial, empty, cut or unknown, for a run whose owner was told."""
-    left = _left(line, now)
-    arrived, outcome = _arrived(line, now)
+    sent, told = last_left(line, now), last_arrived(line, now)
+    left = sent[2] if sent is not None else None
+    outcome, arrived = (told[1], told[2]) if told is not None else (None, Result())
     if (arrived.partial or (left is not None and left.partial)) and arrived.size != 0:
         return "partial"
     if outcome in FAILING:
@@ -59,16 +60,23 @@ def differs(left: Result, arrived: Result) -> bool:
     return left.digest is not None and arrived.digest is not None and left.digest != arrived.digest
 
 
-def _left(line: Timeline, now: int) -> Result | None:
+Told = tuple[int, str | None, Result]
+"""(moment, outcome, result)."""
+
+
+def last_left(line: Timeline, now: int) -> Told | None:
+    """Return the child's last word on its result."""
     ends = [end for end in line.facts.ends if end.at <= now and end.kind != "child_gone"]
-    return ends[-1].result if ends else None
+    return (ends[-1].at, ends[-1].outcome, ends[-1].result) if ends else None
 
 
-def _arrived(line: Timeline, now: int) -> tuple[Result, str | None]:
+def last_arrived(line: Timeline, now: int) -> Told | None:
+    """Return what the owner's side last said of the result: of the last forward, else of the last receipt."""
     receipts = [r for r in line.receipts if r.at <= now and line.to_owner(r)]
     forwards = [f for f in line.forwards if f.at <= now and f.forwarded and line.to_owner(f)]
     outcome = receipts[-1].outcome if receipts else None
-    for told in (forwards[-1:] or []) + receipts[-1:]:
+    words: list[Forward | Receipt] = [*forwards[-1:], *receipts[-1:]]
+    for told in words:
         if told.result.size is not None or told.result.digest is not None:
-            return told.result, outcome
-    return Result(), outcome
+            return told.at, outcome, told.result
+    return (words[0].at, outcome, Result()) if words else None

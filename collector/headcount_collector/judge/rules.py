@@ -117,9 +117,10 @@ def _void(line: Timeline, t: int, end: StandingEnd | None, became_abnormal: int 
     for successor in facts.neighbours.successors:
         if successor.explicit and successor.dispatched_at <= t:
             found.append((successor.dispatched_at, "superseded", "superseded"))
-        elif became_abnormal is not None and successor.delivered_at is not None:
-            if successor.dispatched_at >= became_abnormal and successor.delivered_at <= t:
-                found.append((successor.delivered_at, "superseded", "superseded"))
+        elif became_abnormal is None or successor.delivered_at is None:
+            continue
+        elif successor.dispatched_at >= became_abnormal and successor.delivered_at <= t:
+            found.append((successor.delivered_at, "superseded", "superseded"))
     if not found:
         return None
     at, kind, outcome = min(found, key=lambda item: item[0])
@@ -275,10 +276,9 @@ def _idle(line: Timeline, moments: Moments, waits: list[Wait], due: int | None) 
     idle = went_idle(line, t)
     if idle is None or any(wait.closed is None for wait in waits) or at_work(line, t):
         return None
-    for request in line.facts.requests:
-        if request.at <= t and (request.ended is None or request.ended > t):
-            if not is_nudged(request, line.facts.turns):
-                return None
+    out = [r for r in line.facts.requests if r.at <= t and (r.ended is None or r.ended > t)]
+    if any(not is_nudged(request, line.facts.turns) for request in out):
+        return None
     over = grace_over(line, t, idle.at)
     if not moments.reached(over):
         return None

@@ -40,14 +40,24 @@ class Surroundings:
     def _related(self, key: Key) -> Facts:
         facts = self._facts[key]
         near = facts.neighbours
-        if not near.successors and not near.children:
+        if not (near.successors or near.children or near.twins or near.peers):
             return facts
         return replace(facts, neighbours=self._with_fates(key, near))
 
     def _with_fates(self, key: Key, near: Neighbours) -> Neighbours:
         successors = tuple(self._successor(key[0], successor) for successor in near.successors)
         children = tuple(self._child(key[0], child) for child in near.children)
-        return replace(near, successors=successors, children=children)
+        twins = tuple(replace(twin, resolved_at=self._settled(key[0], twin.run)) for twin in near.twins)
+        peers = tuple(replace(peer, resolved_at=self._settled(key[0], peer.run)) for peer in near.peers)
+        return replace(near, successors=successors, children=children, twins=twins, peers=peers)
+
+    def _settled(self, session: str, run: str) -> int | None:
+        """Return when a run was delivered or became void."""
+        key = (session, run)
+        if key not in self._facts:
+            return None
+        fate = self._outline(key)
+        return _first(fate.delivered_at, fate.void_at)
 
     def _successor(self, session: str, successor: Successor) -> Successor:
         key = (session, successor.run)

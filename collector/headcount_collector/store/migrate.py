@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from string import Template
 
 from headcount_collector.store.client import Store
+from headcount_collector.store.content import CONTENT_ATTRIBUTES, content_pattern
 from headcount_collector.store.errors import SchemaTooNew, StoreError
 
-_NAME = re.compile(r"(\d{3})_(\w+)\.sql")
+_FILE_NAME = re.compile(r"(\d{3})_(\w+)\.sql")
+_INTAKE_VIEW = "otel_traces_mv"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Migration:
-    """One SQL statement, which must be harmless if run again (IF NOT EXISTS): a crash may come before its record."""
+    """One SQL statement, harmless if run again (IF NOT EXISTS): a crash may come before its record."""
 
     number: int
     name: str
@@ -32,33 +34,59 @@ def migrations() -> list[Migration]:
     return found
 
 
-def migrate(store: Store, retention_days: int = 30) -> list[int]:
-    """Apply what the database lacks and return the numbers applied. Raises SchemaTooNew on a newer database."""
+def migrate(
+    store: Store, retention_days: int = 30, drop_attributes: Iterable[str] = CONTENT_ATTRIBUTES
+) -> list[int]:
+    """Apply what the database lacks and return the numbers applied; then make retention and content filter hold.
+
+    Attributes named in `drop_attributes` (a trailing `*` matches any rest) are not stored; give none to capture
+    content. Raises SchemaTooNew on a database of a newer program.
+    """
     first, *rest = migrations()
     store.command(first.sql)
     applied = {number for (number,) in store.query("SELECT number FROM schema_migrations")}
-    known = max(migration.number for migration in rest)
-    newest = max(applied, default=0)
+    known, newest = rest[-1].number, max(applied, default=0)
     if newest > known:
         raise SchemaTooNew(
             f"the database {store.database} has schema {newest}, this program knows up to {known}: "
             "upgrade headcount, or point it at another store"
         )
+    values = {"retention_days": str(retention_days), "content_attributes": content_pattern(drop_attributes)}
     missing = [migration for migration in rest if migration.number not in applied]
     for migration in missing:
-        _apply(store, migration, retention_days)
+        _apply(store, migration, values)
+    _set_retention(store, retention_days)
+    _set_intake_view(store, next(m for m in rest if m.name == _INTAKE_VIEW), values)
     return [migration.number for migration in missing]
 
 
-def _apply(store: Store, migration: Migration, retention_days: int) -> None:
+def _apply(store: Store, migration: Migration, values: Mapping[str, str]) -> None:
     try:
-        store.command(Template(migration.sql).substitute(retention_days=retention_days))
-    except StoreError as error:
-        raise StoreError(f"migration {migration.name}: {error}", code=error.code) from error
+        store.command(Template(migration.sql).substitute(values))
+    except (StoreError, KeyError, ValueError) as error:
+        raise StoreError(f"migration {migration.number} {migration.name}: {error}") from error
     store.insert("schema_migrations", [(migration.number, migration.name)], ["number", "name"])
+
+
+def _set_retention(store: Store, retention_days: int) -> None:
+    """Change the TTL of every table that was made with another retention."""
+    tables = store.query(
+        "SELECT name, extract(engine_full, 'TTL (.*?)(?: SETTINGS|$)') AS ttl FROM system.tables"
+        " WHERE database = currentDatabase() AND ttl LIKE '%toIntervalDay(%'"
+    )
+    for table, ttl in tables:
+        wanted = re.sub(r"toIntervalDay\(\d+\)", f"toIntervalDay({retention_days})", ttl)
+        if wanted != ttl:
+            store.command(f"ALTER TABLE `{table}` MODIFY TTL {wanted}")
+
+
+def _set_intake_view(store: Store, migration: Migration, values: Mapping[str, str]) -> None:
+    """Give the unfolding view the present content filter: which attributes are kept may change from start to start."""
+    _, select = Template(migration.sql).substitute(values).split(" AS\n", 1)
+    store.command(f"ALTER TABLE {migration.name} MODIFY QUERY {select}")
 
 
 def _read() -> Iterator[Migration]:
     for file in files(__package__).joinpath("schema").iterdir():
-        if match := _NAME.fullmatch(file.name):
+        if match := _FILE_NAME.fullmatch(file.name):
             yield Migration(int(match[1]), match[2], file.read_text().strip().removesuffix(";"))

@@ -1,0 +1,252 @@
+"""The last hop in the host: a bounded queue of lifecycle spans and the one thread that exports them.
+
+`put` takes no lock of ours: `SimpleQueue.put` is reentrant, so that a signal handler or a finaliser that runs in the
+middle of a `put` may call it again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Final
+
+from opentelemetry import context
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+
+from headcount.guard import complain, logger
+
+WORKER_NAME: Final = "headcount-export"
+BATCH_SIZE: Final = 512
+ROUTINE_SHARE: Final = 0.75
+"""Share of the queue that output and heartbeats may fill; the rest is kept for what changes a verdict."""
+FIRST_RETRY_S: Final = 0.25
+LONGEST_RETRY_S: Final = 5.0
+FAILURES_BEFORE_SMALLER: Final = 3
+STRIKES: Final = 3
+
+
+class Flush:
+    """A mark in the queue: `done` is set once everything put before it was exported, or given up.
+
+    The worker ends with the `last` one.
+    """
+
+    __slots__ = ("complete", "done", "last")
+
+    def __init__(self, *, last: bool = False) -> None:
+        self.done = threading.Event()
+        self.complete = False
+        self.last = last
+
+    def release(self, complete: bool) -> None:
+        self.complete = complete
+        self.done.set()
+
+
+class Outbox:
+    """Hand lifecycle spans to an exporter, in order, at most `linger_s` after they were put.
+
+    `connect` makes the exporter, in the worker thread and again after a fork: sockets are never shared, and what the
+    exporter imports is never waited for by the host. What fails is kept and tried again while there is room.
+    """
+
+    def __init__(self, connect: Callable[[], SpanExporter], *, capacity: int, linger_s: float) -> None:
+        self._connect = connect
+        self._capacity = capacity
+        self._linger_s = linger_s
+        self.sent = 0
+        self.dropped = 0
+        self.after_fork()
+
+    def after_fork(self) -> None:
+        """Begin empty: what was queued belongs to the parent, whose worker still has it."""
+        self._queue: SimpleQueue[ReadableSpan | Flush] = SimpleQueue()
+        self._held: deque[ReadableSpan | Flush] = deque()
+        self._hurry = threading.Event()
+        self._starting = threading.Lock()
+        self._worker: threading.Thread | None = None
+        self._exporter: SpanExporter | None = None
+        self._closing = False
+        self._stopped = False
+        self._failures = 0
+        self._strikes = 0
+        self._size = BATCH_SIZE
+
+    def put(self, span: ReadableSpan, *, routine: bool = False) -> None:
+        """Queue a span without blocking; one too many is dropped and counted, `routine` ones first."""
+        room = self._capacity * ROUTINE_SHARE if routine else self._capacity
+        if self._closing or self._queue.qsize() + len(self._held) >= room:
+            self._lose(1, "the queue is full" if not self._closing else "headcount was shut down")
+            return
+        self._queue.put(span)
+        if self._worker is None:
+            self._start()
+
+    @property
+    def queued(self) -> int:
+        """Spans that wait for export."""
+        return self._queue.qsize() + len(self._held)
+
+    def flush(self, timeout_s: float) -> bool:
+        """Export what was put so far; return whether all of it went within the time."""
+        if self._worker is None and not self.queued:
+            return True
+        return self._mark(Flush(), timeout_s)
+
+    def close(self, timeout_s: float) -> bool:
+        """Take no more, export what is there, wait for it at most `timeout_s`; return whether all of it went."""
+        if self._closing or (self._worker is None and not self.queued):
+            self._closing = True
+            return not self.queued
+        self._closing = True
+        complete = self._mark(Flush(last=True), timeout_s)
+        if not complete and self._exporter is not None:
+            self._exporter.shutdown()
+        return complete
+
+    def _mark(self, mark: Flush, timeout_s: float) -> bool:
+        self._queue.put(mark)
+        self._hurry.set()
+        if self._worker is None and not self._start() and mark.last:
+            self._work()
+        return mark.done.wait(timeout_s) and mark.complete
+
+    def _start(self) -> bool:
+        """Start the worker; return False where the interpreter, shutting down, has no more threads to give."""
+        # Not waiting for the lock: whoever holds it starts the thread, in another thread or further up this stack.
+        if not self._starting.acquire(blocking=False):
+            return True
+        try:
+            if self._worker is None:
+                worker = threading.Thread(target=self._work, name=WORKER_NAME, daemon=True)
+                worker.start()
+                self._worker = worker
+            return True
+        except RuntimeError as error:
+            complain("no thread", "headcount: the export worker cannot be started: %s", error)
+            return False
+        finally:
+            self._starting.release()
+
+    def _work(self) -> None:
+        token = context.attach(context.set_value(context._SUPPRESS_INSTRUMENTATION_KEY, True))
+        while not self._stopped:
+            try:
+                self._collect()
+                self._export_held()
+            except Exception as error:  # noqa: BLE001  # the thread must survive, or all later events are lost
+                complain(
+                    f"export: {type(error).__name__}", "headcount: the export worker failed", error=error
+                )
+                self._pause(LONGEST_RETRY_S)
+        if self._exporter is not None:
+            self._exporter.shutdown()
+        context.detach(token)
+
+    def _collect(self) -> None:
+        """Wait for something to export and let more gather; top up what is held."""
+        if not self._held:
+            item = self._queue.get()
+            self._held.append(item)
+            if isinstance(item, ReadableSpan):
+                self._pause(self._linger_s)
+        while len(self._held) < BATCH_SIZE:
+            try:
+                self._held.append(self._queue.get_nowait())
+            except Empty:
+                return
+
+    def _export_held(self) -> None:
+        while self._held:
+            batch = self._head()
+            if not batch:
+                self._release(self._held.popleft(), complete=True)
+            elif self._export(batch):
+                self._discard_head(len(batch))
+                self._recovered()
+            elif self._closing:
+                self._give_up()
+            else:
+                self._failed()
+                return
+
+    def _head(self) -> list[ReadableSpan]:
+        """Return the next spans to export: up to the present size, none beyond a mark."""
+        batch: list[ReadableSpan] = []
+        for item in self._held:
+            if isinstance(item, Flush) or len(batch) >= self._size:
+                break
+            batch.append(item)
+        return batch
+
+    def _discard_head(self, count: int) -> None:
+        for _ in range(count):
+            self._held.popleft()
+
+    def _release(self, mark: Flush | ReadableSpan, complete: bool) -> None:
+        if isinstance(mark, Flush):
+            self._stopped = self._stopped or mark.last
+            mark.release(complete)
+
+    def _export(self, batch: list[ReadableSpan]) -> bool:
+        try:
+            if self._exporter is None:
+                self._exporter = self._connect()
+            sent = self._exporter.export(batch) is SpanExportResult.SUCCESS
+        except Exception as error:  # noqa: BLE001  # exporters up to 1.40 raise when the connection fails
+            logger.debug("headcount: export failed: %s", error)
+            sent = False
+        if sent:
+            self.sent += len(batch)
+        return sent
+
+    def _recovered(self) -> None:
+        if self._failures:
+            logger.warning("headcount: lifecycle spans are exported again")
+        self._failures = 0
+        self._size = min(BATCH_SIZE, self._size * 2)
+
+    def _failed(self) -> None:
+        """Wait and make the next attempt smaller: one span that nobody takes must not hold up the others."""
+        if not self._failures:
+            logger.warning("headcount: lifecycle spans cannot be exported; they are kept and tried again")
+        self._failures += 1
+        if self._failures >= FAILURES_BEFORE_SMALLER:
+            if self._size > 1:
+                self._size = (min(self._size, len(self._held)) + 1) // 2
+            else:
+                self._suspect_head()
+        self._pause(min(LONGEST_RETRY_S, FIRST_RETRY_S * 2 ** min(self._failures - 1, 8)))
+
+    def _suspect_head(self) -> None:
+        """Give up the first span once others went three times where it did not."""
+        second = self._held[1] if len(self._held) > 1 else None
+        if not isinstance(second, ReadableSpan) or not self._export([second]):
+            return
+        del self._held[1]
+        self._strikes += 1
+        if self._strikes >= STRIKES:
+            self._strikes = 0
+            self._held.popleft()
+            self._lose(1, "the collector refuses one for good")
+
+    def _give_up(self) -> None:
+        """Count what cannot be exported at the end. A spool on disk would take it from here."""
+        spans = [item for item in self._held if isinstance(item, ReadableSpan)]
+        marks = [item for item in self._held if isinstance(item, Flush)]
+        self._held.clear()
+        self._lose(len(spans), "the process ends and the collector cannot be reached")
+        for mark in marks:
+            self._release(mark, complete=False)
+
+    def _pause(self, seconds: float) -> None:
+        self._hurry.wait(seconds)
+        if not self._closing:
+            self._hurry.clear()
+
+    def _lose(self, count: int, why: str) -> None:
+        self.dropped += count
+        complain(f"dropped: {why}", "headcount: %d lifecycle spans dropped: %s", count, why)

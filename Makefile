@@ -1,0 +1,45 @@
+# Every target installs what it needs into .venv first; a stamp makes the second call fast.
+PYTHON ?= python3
+BIN := .venv/bin
+CODE := instrumentation collector dashboards alerts tests
+STAMP := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install fmt check test bench demo clean
+
+help: ## say what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(STAMP) ## put everything that is needed into .venv
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "headcount needs Python 3.11 or newer; $(PYTHON) is older. Name another: make PYTHON=python3.12"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]' --group dev
+	@touch $@
+
+fmt: $(STAMP) ## write the code in the one format, and repair what can be
+	$(BIN)/ruff check --fix $(CODE)
+	$(BIN)/ruff format $(CODE)
+
+check: $(STAMP) ## lint, format and types
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/mypy
+
+test: check ## check, then every test, with branch coverage
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+bench: $(STAMP) ## print the figures of intake and tick, with the machine described
+	$(BIN)/python -m tests.bench
+
+demo: $(STAMP) ## start a throw-away collector and play the known incidents
+	$(BIN)/headcount demo
+
+clean: ## remove .venv and everything made
+	rm -rf .venv build dist .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,120 @@
+"""A running collector: store, watch and hooks, opened in the order of the data and closed against it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from headcount_collector.api.hooks import HookIntake
+from headcount_collector.api.metrics import Metric, counter, gauge
+from headcount_collector.api.spool import Refused, Spool
+from headcount_collector.evidence.claude_code_disk import TranscriptFolder
+from headcount_collector.judge.verdict import ACTIVE, BLOCKED, SUSPECT, UNFORWARDED
+from headcount_collector.settings import Settings
+from headcount_collector.store import Store, StoreError, migrate
+from headcount_collector.watch.service import Watch
+from headcount_collector.watch.verdicts import VerdictStore
+
+_OPEN_STATUSES = (ACTIVE, SUSPECT, UNFORWARDED, BLOCKED)
+_STALE_TICKS = 10
+"""So many ticks without an evaluation, and 10 s at least, and the collector does not call itself ready."""
+
+
+class Collector:
+    """The parts of one collector process."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self.settings = settings
+        self.store = store
+        self.verdicts = VerdictStore(store)
+        self.watch = Watch(store, settings.judged_by, tick_s=settings.tick_s)
+        self._commit_lock = threading.Lock()
+        # The harness's notes lie on this machine only where the harness does.
+        disk = TranscriptFolder() if settings.address.loopback else None
+        self.hooks = HookIntake(
+            Spool(settings.data / "hooks", self._commit), disk, capture_content=settings.capture_content
+        )
+
+    @classmethod
+    @contextlib.contextmanager
+    def open(cls, settings: Settings) -> Iterator[Collector]:
+        """Open the store, bring it to this program's schema, and begin to judge; leaving closes in reverse."""
+        with contextlib.ExitStack() as closing:
+            store = Store.open(settings.store_location)
+            closing.callback(store.close)
+            migrate(store, settings.retention_days)
+            collector = cls(settings, store)
+            closing.callback(collector.watch.close)
+            collector.watch.start()
+            closing.callback(collector.hooks.spool.close)
+            collector.hooks.spool.start()
+            yield collector
+
+    def unready(self) -> list[str]:
+        """Return why evidence is not taken or not judged; empty if it is."""
+        reasons = []
+        try:
+            self.store.query("SELECT 1")
+        except StoreError as error:
+            reasons.append(f"the store does not answer: {error}")
+        health = self.watch.health
+        if health["failure"]:
+            reasons.append(f"the last evaluation failed: {health['failure']}")
+        elif health["last_evaluation_at"] is None:
+            reasons.append("nothing was evaluated yet")
+        elif (age := _age_s(health["last_evaluation_at"])) > max(10.0, _STALE_TICKS * self.settings.tick_s):
+            reasons.append(f"the last evaluation is {age:.0f} s old")
+        if self.hooks.spool.failure:
+            reasons.append(f"{self.hooks.spool.waiting} hooks wait for the store: {self.hooks.spool.failure}")
+        return reasons
+
+    def metrics(self) -> list[Metric]:
+        """Return the collector's own numbers."""
+        health, hooks, spool = self.watch.health, self.hooks, self.hooks.spool
+        open_runs = {
+            status: self.verdicts.count({"status": status, "open": "true"}) for status in _OPEN_STATUSES
+        }
+        found = [
+            Metric("headcount_open_runs", "gauge", "Runs that are still owed.", open_runs, "status"),
+            gauge(
+                "headcount_observer_degraded", "1 while silence is not trusted.", health["observer"] != "ok"
+            ),
+            counter("headcount_evaluation_failures_total", "Evaluations that failed.", health["failures"]),
+            gauge("headcount_evaluation_judged", "Runs judged by the last evaluation.", health["judged"]),
+            counter("headcount_hooks_received_total", "Hook bodies taken.", hooks.received),
+            counter("headcount_hooks_unusable_total", "Hook bodies that were of no use.", hooks.unusable),
+            counter("headcount_hooks_committed_total", "Hooks whose evidence is stored.", spool.committed),
+            counter(
+                "headcount_hooks_dropped_total", "Hooks whose evidence could not be kept.", spool.dropped
+            ),
+            counter("headcount_hooks_refused_total", "Hooks that the store refused.", spool.refused),
+            gauge("headcount_hooks_waiting", "Hooks on their way into the store.", spool.waiting),
+        ]
+        if health["last_evaluation_at"] is not None:
+            at = datetime.fromisoformat(health["last_evaluation_at"]).timestamp()
+            took = health["last_evaluation_took_ms"] / 1000
+            late = health["last_evaluation_late_ms"] / 1000
+            found += [
+                gauge("headcount_last_evaluation_timestamp_seconds", "When runs were last judged.", at),
+                gauge("headcount_last_evaluation_seconds", "How long the last evaluation took.", took),
+                gauge("headcount_last_evaluation_late_seconds", "How late it began.", late),
+            ]
+        return found
+
+    def _commit(self, message: bytes) -> None:
+        with self._commit_lock:
+            received_ns = time.time_ns()
+            try:
+                self.store.commit([message], received_ns)
+            except StoreError as error:
+                if error.data_at_fault:
+                    raise Refused(str(error)) from error
+                raise
+            self.watch.notice(received_ns)
+
+
+def _age_s(moment: str) -> float:
+    return (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()

@@ -1,0 +1,73 @@
+"""POST /hooks/…: what an agent harness says of itself, turned into evidence. The harness is never held up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+
+from fastapi import APIRouter, Request, Response
+
+from headcount_collector.api.spool import Spool
+from headcount_collector.evidence.claude_code import records_from_hook
+from headcount_collector.evidence.claude_code_disk import TranscriptFolder
+from headcount_collector.evidence.record import export_request
+
+log = logging.getLogger(__name__)
+
+LARGEST = 32 * 1024 * 1024
+"""Bytes of a body beyond which it is read to its end and not kept."""
+
+routes = APIRouter(prefix="/hooks", tags=["hooks"])
+
+
+class HookIntake:
+    """Translates hook bodies and gives the evidence to the spool; counts what came and what it could not use."""
+
+    def __init__(self, spool: Spool, disk: TranscriptFolder | None, *, capture_content: bool) -> None:
+        self.spool = spool
+        self._disk = disk
+        self._capture_content = capture_content
+        self.received = 0
+        self.unusable = 0
+        self._last_ns = 0
+
+    def moment(self) -> int:
+        """Return now, later than every time before: a hook has no time of its own, and two are never one event."""
+        self._last_ns = max(time.time_ns(), self._last_ns + 1)
+        return self._last_ns
+
+    def take(self, body: bytes, received_ns: int) -> None:
+        """Turn one body into evidence and keep it. Never raises: what is of no use is counted and forgotten."""
+        try:
+            records = records_from_hook(
+                json.loads(body), received_ns, capture_content=self._capture_content, disk=self._disk
+            )
+            if records:
+                self.spool.put(export_request(records).SerializeToString())
+        except Exception as error:  # noqa: BLE001  # whatever a harness sends, it must be able to go on
+            self.unuse(len(body), type(error).__name__)
+
+    def unuse(self, size: int, why: str) -> None:
+        """Count a body that gave no evidence, and log it without its content."""
+        self.unusable += 1
+        log.warning("a hook body of %d bytes was of no use: %s", size, why)
+
+
+@routes.post("/claude-code", status_code=204)
+async def take_claude_code_hook(request: Request) -> Response:
+    """Take one hook body of Claude Code. Always 204 with no body, since text would reach the model."""
+    intake: HookIntake = request.app.state.collector.hooks
+    received_ns = intake.moment()
+    intake.received += 1
+    parts, size = [], 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size <= LARGEST:
+            parts.append(chunk)
+    if size > LARGEST:
+        intake.unuse(size, f"over the limit of {LARGEST}")
+    else:
+        await asyncio.to_thread(intake.take, b"".join(parts), received_ns)
+    return Response(status_code=204)

@@ -1,0 +1,110 @@
+"""Serves the application: takes the port, opens the collector, answers until a signal, then puts everything away."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+import uvicorn
+
+from headcount_collector.addresses import Address
+from headcount_collector.api.app import create_app
+from headcount_collector.api.collector import Collector
+from headcount_collector.errors import HeadcountError
+from headcount_collector.settings import Settings
+
+_DRAIN_S = 10
+"""How long requests that are under way may take to end after a signal."""
+
+
+class AddressTaken(HeadcountError):
+    """The address to serve on cannot be had."""
+
+
+def run_server(settings: Settings, ready: Callable[[str], None], say: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM. `ready` is given the URL once requests are answered; `say` what happens at the end.
+
+    Raises AddressTaken, StoreError and StoreLocked before anything is served.
+    """
+    listener = listen(settings.address)
+    with contextlib.closing(listener), Collector.open(settings) as collector:
+        url = url_of(settings.address.host, listener)
+        collector.store.tell_port(int(listener.getsockname()[1]))
+        server = Server(collector, lambda: ready(url), say)
+        with _signals_end_well():
+            server.run(sockets=[listener])
+    say("stopped")
+
+
+class Server(uvicorn.Server):
+    """uvicorn, which tells when it answers and when it was told to stop."""
+
+    def __init__(
+        self, collector: Collector, ready: Callable[[], None], say: Callable[[str], None] = lambda words: None
+    ) -> None:
+        super().__init__(
+            uvicorn.Config(
+                create_app(collector),
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=_DRAIN_S,
+            )
+        )
+        self._ready = ready
+        self._say = say
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to answer, and tell."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to stop; a second SIGINT does not wait for requests that are under way."""
+        self._say("stopping when requests under way are answered")
+        super().handle_exit(sig, frame)
+
+
+def listen(address: Address) -> socket.socket:
+    """Take the address, before anything that costs time. Raises AddressTaken."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((address.host, address.port))
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            raise AddressTaken(
+                f"{address} is in use, perhaps by another headcount: stop it, or serve elsewhere with --http "
+                f"{Address(address.host, 0)}"
+            ) from None
+        raise AddressTaken(f"cannot serve on {address}: {error.strerror or error}") from None
+    listener.set_inheritable(False)
+    return listener
+
+
+def url_of(host: str, listener: socket.socket) -> str:
+    """Return the URL of a listener; one that takes every address is named by loopback."""
+    port = int(listener.getsockname()[1])
+    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # not bound here, but shown
+    return f"http://{Address(shown, port)}"
+
+
+@contextlib.contextmanager
+def _signals_end_well() -> Iterator[None]:
+    """Let a signal end `serve` as success: when uvicorn has stopped, it raises once more what it was stopped by."""
+    before = {
+        number: signal.signal(number, lambda number, frame: None)
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,117 @@
+"""Evidence from hooks on its way into the store: on disk before the agent is answered, committed behind its back."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+Commit = Callable[[bytes], None]
+"""Takes a serialized ExportTraceServiceRequest and returns once it is in the store; raises otherwise."""
+_RETRY_S = 1.0
+
+
+class Refused(Exception):
+    """The message can never be stored: a retry would fail the same way."""
+
+
+class Spool:
+    """A folder of messages that were acknowledged and are not yet in the store; one file each, removed after its commit.
+
+    A process that dies leaves its files, and the next one commits them: writing twice does no harm, since the
+    identity of an event follows from what it says. `put` may be called from any thread.
+    """
+
+    def __init__(self, folder: Path, commit: Commit, *, most: int = 10_000) -> None:
+        self._folder = folder
+        self._commit = commit
+        self._most = most
+        self._waiting: deque[Path] = deque()
+        self._number = itertools.count()
+        self._news = threading.Condition()
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="headcount-spool", daemon=True)
+        self.committed = 0
+        self.dropped = 0
+        self.refused = 0
+        self.failure: str | None = None
+
+    def start(self) -> None:
+        """Take up what an earlier process left, and begin to commit."""
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for torn in self._folder.glob("*.part"):
+            torn.unlink()
+        self._waiting.extend(sorted(self._folder.glob("*.pb")))
+        self._thread.start()
+
+    def put(self, message: bytes) -> bool:
+        """Keep a message; False (and counted) where too many wait or the disk refuses."""
+        name = f"{time.time_ns():020d}-{next(self._number):06d}"
+        part, path = self._folder / f"{name}.part", self._folder / f"{name}.pb"
+        if len(self._waiting) >= self._most:
+            self._drop(f"{self._most} messages wait already")
+            return False
+        try:
+            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(message)
+            part.rename(path)
+        except OSError as error:
+            self._drop(str(error))
+            return False
+        with self._news:
+            self._waiting.append(path)
+            self._news.notify()
+        return True
+
+    def close(self) -> None:
+        """Stop after the message that is being committed; the others stay on disk for the next process."""
+        with self._news:
+            self._closing = True
+            self._news.notify()
+        if self._thread.is_alive():
+            self._thread.join(timeout=30)
+
+    @property
+    def waiting(self) -> int:
+        """How many messages are acknowledged and not yet in the store."""
+        return len(self._waiting)
+
+    def _drop(self, why: str) -> None:
+        self.dropped += 1
+        log.error("evidence of a hook was dropped: %s", why)
+
+    def _run(self) -> None:
+        while (path := self._next()) is not None:
+            if self._committed(path):
+                self._waiting.popleft()
+            else:
+                with self._news:
+                    self._news.wait_for(lambda: self._closing, timeout=_RETRY_S)
+
+    def _next(self) -> Path | None:
+        with self._news:
+            self._news.wait_for(lambda: self._closing or self._waiting)
+            return None if self._closing else self._waiting[0]
+
+    def _committed(self, path: Path) -> bool:
+        try:
+            self._commit(path.read_bytes())
+            self.committed += 1
+        except Refused as error:
+            self.refused += 1
+            log.error("evidence of a hook was refused by the store: %s", error)
+        except Exception as error:  # noqa: BLE001  # what was acknowledged is tried until it is in
+            self.failure = f"{type(error).__name__}: {error}"
+            log.warning("hooks wait for the store: %s", self.failure)
+            return False
+        self.failure = None
+        path.unlink(missing_ok=True)
+        return True

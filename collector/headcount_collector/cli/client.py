@@ -1,0 +1,87 @@
+"""Asks a running collector over HTTP, and says what to start when none answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from http.client import HTTPException
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode, urlsplit
+from urllib.request import OpenerDirector, ProxyHandler, Request, build_opener
+
+from headcount_collector.addresses import is_loopback
+from headcount_collector.errors import HeadcountError
+from headcount_collector.settings import Settings
+
+_TIMEOUT_S = 30.0
+
+
+class ClientError(HeadcountError):
+    """The collector gave no answer, or its answer was an error; `document` is its problem document, if any."""
+
+    def __init__(self, message: str, document: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.document = dict(document or {})
+
+
+class Client:
+    """The API of one collector."""
+
+    def __init__(self, url: str, token: str | None = None) -> None:
+        self.url = url.rstrip("/")
+        self._headers = {"Accept": "application/json"}
+        if token is not None:
+            self._headers["Authorization"] = f"Bearer {token}"
+        self._opener = _opener(self.url)
+
+    @classmethod
+    def of(cls, settings: Settings) -> Client:
+        """Return the client of the collector that the settings name."""
+        return cls(settings.url, settings.token.get_secret_value() if settings.token else None)
+
+    def runs(self, filters: Mapping[str, str], *, limit: int, offset: int = 0) -> dict[str, Any]:
+        """Return the page of judged runs that match."""
+        return self._get("/api/v1/runs", {**filters, "limit": str(limit), "offset": str(offset)})
+
+    def run(self, name: str, session: str | None = None) -> dict[str, Any]:
+        """Return one run with its timeline. Raises ClientError where none or several go by that name."""
+        return self._get(
+            f"/api/v1/runs/{quote(name, safe='')}", {} if session is None else {"session": session}
+        )
+
+    def _get(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
+        url = f"{self.url}{path}" + (f"?{urlencode(query)}" if query else "")
+        try:
+            with self._opener.open(Request(url, headers=self._headers), timeout=_TIMEOUT_S) as answer:
+                document = json.load(answer)
+        except HTTPError as error:
+            raise _refusal(self.url, error) from None
+        except (URLError, HTTPException, OSError) as error:
+            reason = error.reason if isinstance(error, URLError) else error
+            raise ClientError(
+                f"no collector answers at {self.url} ({reason}): start one with `headcount serve`, "
+                "or name another with --url or HEADCOUNT_URL"
+            ) from None
+        except ValueError:
+            raise ClientError(f"{url} answers, but not as a collector does: no JSON") from None
+        if not isinstance(document, dict):
+            raise ClientError(f"{url} answers, but not as a collector does: no JSON object")
+        return document
+
+
+def _opener(url: str) -> OpenerDirector:
+    """Go straight to this machine: a proxy from the environment cannot reach our loopback."""
+    host = urlsplit(url).hostname or ""
+    return build_opener(ProxyHandler({})) if is_loopback(host) else build_opener()
+
+
+def _refusal(url: str, error: HTTPError) -> ClientError:
+    with error:
+        try:
+            document = json.loads(error.read())
+        except ValueError:
+            document = None
+    if not isinstance(document, dict) or "detail" not in document:
+        return ClientError(f"{url} answers {error.code} {error.reason}: it does not seem to be a collector")
+    return ClientError(str(document["detail"]), document)

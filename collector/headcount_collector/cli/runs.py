@@ -1,0 +1,130 @@
+"""`headcount runs`: every judged run as one line that says how it is, whom it is for and what it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from headcount_collector.cli.client import Client
+from headcount_collector.cli.console import out, print_json, told
+from headcount_collector.cli.options import Config, Json, Url
+from headcount_collector.cli.words import Document, ago, elapsed, finding, now_ns, owner_name, status_text
+from headcount_collector.settings import load_settings
+
+
+@told
+def runs(
+    session: Annotated[str | None, typer.Option(help="Only runs of this session.")] = None,
+    owner: Annotated[str | None, typer.Option(help="Only runs owed to this owner; '' is the root.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Only this agent type.")] = None,
+    service: Annotated[str | None, typer.Option(help="Only this service.")] = None,
+    status: Annotated[str | None, typer.Option(help="Only this status, as blocked.")] = None,
+    failure_class: Annotated[str | None, typer.Option("--class", help="Only this failure class.")] = None,
+    severity: Annotated[str | None, typer.Option(help="Only info, warn or page.")] = None,
+    mode: Annotated[str | None, typer.Option(help="Only foreground, background or teammate.")] = None,
+    is_open: Annotated[
+        bool | None, typer.Option("--open/--closed", help="Only runs still owed, or only those that are not.")
+    ] = None,
+    abnormal: Annotated[
+        bool | None, typer.Option("--abnormal/--normal", help="Only runs with, or without, something wrong.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")] = 50,
+    offset: Annotated[int, typer.Option(min=0, help="Leave out so many first.")] = 0,
+    as_json: Json = False,
+    url: Url = None,
+    config: Config = None,
+) -> None:
+    """List the judged runs, the most urgent first."""
+    asked = {
+        "session": session,
+        "owner": owner,
+        "agent": agent,
+        "service": service,
+        "status": status,
+        "class": failure_class,
+        "severity": severity,
+        "mode": mode,
+        "open": None if is_open is None else str(is_open).lower(),
+        "abnormal": None if abnormal is None else str(abnormal).lower(),
+    }
+    filters = {name: value for name, value in asked.items() if value is not None}
+    page = Client.of(load_settings(config, url=url)).runs(filters, limit=limit, offset=offset)
+    if as_json:
+        print_json(page)
+        return
+    out().print(page_of_runs(page, now_ns(), filtered=bool(filters)))
+
+
+def page_of_runs(page: dict[str, Any], now: int, *, filtered: bool = False) -> RenderableType:
+    """Return the table of a page of runs with a line below that counts them."""
+    found = page["runs"]
+    if not found:
+        if page["total"]:
+            return Text(f"nothing beyond {page['offset']}; there are {page['total']} runs")
+        return Text(
+            "no run matches these filters"
+            if filtered
+            else "no run yet: point a harness here (README, \u201cPoint a harness at it\u201d), or see `headcount demo`"
+        )
+    return Group(table_of_runs(found, now), _summary(page))
+
+
+def table_of_runs(found: Sequence[Document], now: int) -> Table:
+    """Return runs as a table, one row each."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("STATUS", no_wrap=True)
+    table.add_column("RUN", overflow="fold", max_width=28)
+    table.add_column("AGENT", overflow="fold", max_width=20)
+    table.add_column("OWNER", overflow="fold", max_width=16)
+    table.add_column("AGE", justify="right", no_wrap=True)
+    table.add_column("PROGRESS", justify="right", no_wrap=True)
+    table.add_column("WHAT", overflow="fold", ratio=1, min_width=24)
+    for document in found:
+        dispatched = document["receipts"]["dispatchAt"]
+        table.add_row(
+            status_text(document),
+            document["run"],
+            document["agent"] or "-",
+            owner_name(document["owner"]),
+            ago(dispatched, now),
+            _progress(document, now),
+            _what(document, now),
+        )
+    return table
+
+
+def _progress(document: Document, now: int) -> Text:
+    last = document["clocks"]["last_progress_at"]
+    return Text("none" if last is None else f"{ago(last, now)} ago", style="" if last else "dim")
+
+
+def _what(document: Document, now: int) -> Text:
+    text = Text(elapsed(finding(document), now))
+    if document["abnormal_since"] is not None:
+        text.append(f" (for {ago(document['abnormal_since'], now)})")
+    for signal in document["signals"]:
+        style = {"page": "bold red", "warn": "yellow"}.get(signal["severity"], "dim")
+        text.append(f"\n{signal['name'].replace('_', ' ')}", style=style)
+    if document["result_location"] and document["status"] not in ("completed", "recovered"):
+        text.append(f"\nresult: {document['result_location']}", style="bold")
+    return text
+
+
+def _summary(page: dict[str, Any]) -> Text:
+    found = page["runs"]
+    wrong = sum(document["abnormal_since"] is not None for document in found)
+    shown = f"{len(found)} of {page['total']} runs" if len(found) < page["total"] else f"{len(found)} runs"
+    text = Text(f"\n{shown}, ")
+    text.append(
+        f"{wrong} with something wrong" if wrong else "nothing wrong", style="red" if wrong else "green"
+    )
+    if page.get("observer") == "degraded":
+        text.append(
+            "; the observer was away and is warming up, so silence does not count yet", style="yellow"
+        )
+    return text.append("\nheadcount run RUN shows one in full", style="dim")

@@ -1,0 +1,21 @@
+-- The clocks and the numbering of these processes, in blocks of 1024 numbers.
+SELECT
+    producer,
+    min(lag_ns) AS lag_ns,
+    length(groupUniqArrayMerge(3)(records)) AS records,
+    max(last_ns) AS last_ns,
+    max(keepalive_ms) AS keepalive_ms,
+    max(export_interval_ms) AS export_interval_ms,
+    groupArrayIf((block, numbered, highest), highest > 0) AS blocks
+FROM
+(
+    SELECT
+        producer, block,
+        min(p.lag_ns) AS lag_ns, groupUniqArrayMergeState(3)(p.records) AS records,
+        length(minMapMerge(p.numbers).1) AS numbered, max(p.highest) AS highest, max(p.last_ns) AS last_ns,
+        max(p.keepalive_ms) AS keepalive_ms, max(p.export_interval_ms) AS export_interval_ms
+    FROM producer AS p
+    WHERE producer IN {producers:Array(String)}
+    GROUP BY producer, block
+)
+GROUP BY producer

@@ -1,0 +1,7 @@
+-- Which of these names occur in records that name no session.
+SELECT DISTINCT run_id FROM
+(
+    SELECT run_id FROM activity WHERE session_id = '' AND run_id IN {runs:Array(String)}
+    UNION ALL
+    SELECT run_id FROM evidence WHERE session_id = '' AND run_id IN {runs:Array(String)}
+)

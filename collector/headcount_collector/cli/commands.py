@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import typer
 
+from headcount_collector.cli.demo import demo
 from headcount_collector.cli.run import run
 from headcount_collector.cli.runs import runs
 from headcount_collector.cli.serve import serve
 
-_COMMANDS = (serve, runs, run)
+_COMMANDS = (serve, runs, run, demo)
 
 
 def commands(app: typer.Typer) -> None:

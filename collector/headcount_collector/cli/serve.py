@@ -41,15 +41,18 @@ def serve(
     try:
         from headcount_collector.api.server import run_server
     except ImportError as error:
+        if (error.name or "headcount").startswith("headcount"):
+            raise
         raise MissingExtra(f"{error}; install what serve needs: pip install 'headcount[collector]'") from None
     if settings.store is None or settings.store_location == ":memory:":
-        _need_engine()
+        need_engine()
     run_server(
         settings, lambda url: _tell(settings, url), lambda words: err().print(Text(words, style="dim"))
     )
 
 
-def _need_engine() -> None:
+def need_engine() -> None:
+    """Raise MissingExtra where the embedded store is not installed."""
     from importlib.util import find_spec
 
     if find_spec("chdb") is None:

@@ -122,12 +122,14 @@ def _read(path: Path, limit: int) -> bytes | None:
         descriptor = os.open(path, flags)
     except (OSError, ValueError):
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        try:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):
-                return None
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
             file.seek(max(0, found.st_size - limit))
             return file.read(limit)
-        except OSError:
-            return None
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)

@@ -15,7 +15,7 @@ def create_app(collector: Collector) -> FastAPI:
     token = collector.settings.token
     app = FastAPI(title="headcount", docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json")
     app.state.collector = collector
-    for routes in (page.routes, hooks.routes, runs.routes, health.routes):
+    for routes in (collector.intake.router, page.routes, hooks.routes, runs.routes, health.routes):
         app.include_router(routes)
     install_problems(app)
     app.add_middleware(Guard, token=None if token is None else token.get_secret_value())

@@ -1,22 +1,26 @@
-"""A running collector: store, watch and hooks, opened in the order of the data and closed against it."""
+"""A running collector: store, intake, watch and hooks, opened in the order of the data and closed against it."""
 
 from __future__ import annotations
 
 import contextlib
-import threading
-import time
+import logging
 from collections.abc import Iterator
+from concurrent.futures import Future
 from datetime import UTC, datetime
 
 from headcount_collector.api.hooks import HookIntake
 from headcount_collector.api.metrics import Metric, counter, gauge
-from headcount_collector.api.spool import Refused, Spool
+from headcount_collector.api.spool import Spool
 from headcount_collector.evidence.claude_code_disk import TranscriptFolder
 from headcount_collector.judge.verdict import ACTIVE, BLOCKED, SUSPECT, UNFORWARDED
+from headcount_collector.receive.errors import Malformed
+from headcount_collector.receive.intake import create_intake
 from headcount_collector.settings import Settings
 from headcount_collector.store import Store, StoreError, migrate
 from headcount_collector.watch.service import Watch
 from headcount_collector.watch.verdicts import VerdictStore
+
+log = logging.getLogger(__name__)
 
 _OPEN_STATUSES = (ACTIVE, SUSPECT, UNFORWARDED, BLOCKED)
 _STALE_TICKS = 10
@@ -31,11 +35,13 @@ class Collector:
         self.store = store
         self.verdicts = VerdictStore(store)
         self.watch = Watch(store, settings.judged_by, tick_s=settings.tick_s)
-        self._commit_lock = threading.Lock()
+        self.intake = create_intake(
+            store, on_commit=self.watch.notice, retention_days=settings.retention_days
+        )
         # The harness's notes lie on this machine only where the harness does.
         disk = TranscriptFolder() if settings.address.loopback else None
         self.hooks = HookIntake(
-            Spool(settings.data / "hooks", self._commit), disk, capture_content=settings.capture_content
+            Spool(settings.data / "hooks", self._submit), disk, capture_content=settings.capture_content
         )
 
     @classmethod
@@ -47,6 +53,7 @@ class Collector:
             closing.callback(store.close)
             migrate(store, settings.retention_days)
             collector = cls(settings, store)
+            closing.callback(collector.intake.close)
             closing.callback(collector.watch.close)
             collector.watch.start()
             closing.callback(collector.hooks.spool.close)
@@ -104,16 +111,14 @@ class Collector:
             ]
         return found
 
-    def _commit(self, message: bytes) -> None:
-        with self._commit_lock:
-            received_ns = time.time_ns()
-            try:
-                self.store.commit([message], received_ns)
-            except StoreError as error:
-                if error.data_at_fault:
-                    raise Refused(str(error)) from error
-                raise
-            self.watch.notice(received_ns)
+    def _submit(self, message: bytes) -> Future[int]:
+        """Take evidence of hooks the way that everybody's evidence goes. Raises Refused."""
+        admitted = self.intake.admission.admit(message)
+        if admitted.rejected:
+            log.error("evidence of a hook was rejected: %s", admitted.message)
+        if not admitted.spans:
+            raise Malformed(admitted.message)
+        return self.intake.committer.submit(admitted.body, admitted.spans)
 
 
 def _age_s(moment: str) -> float:

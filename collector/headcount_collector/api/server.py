@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -17,6 +18,8 @@ from headcount_collector.api.collector import Collector
 from headcount_collector.errors import HeadcountError
 from headcount_collector.settings import Settings
 
+log = logging.getLogger(__name__)
+
 _DRAIN_S = 10
 """How long requests that are under way may take to end after a signal."""
 
@@ -25,8 +28,8 @@ class AddressTaken(HeadcountError):
     """The address to serve on cannot be had."""
 
 
-def run_server(settings: Settings, ready: Callable[[str], None], say: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM. `ready` is given the URL once requests are answered; `say` what happens at the end.
+def run_server(settings: Settings, ready: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM. `ready` is given the URL once requests are answered.
 
     Raises AddressTaken, StoreError and StoreLocked before anything is served.
     """
@@ -34,18 +37,16 @@ def run_server(settings: Settings, ready: Callable[[str], None], say: Callable[[
     with contextlib.closing(listener), Collector.open(settings) as collector:
         url = url_of(settings.address.host, listener)
         collector.store.tell_port(int(listener.getsockname()[1]))
-        server = Server(collector, lambda: ready(url), say)
+        server = Server(collector, lambda: ready(url))
         with _signals_end_well():
             server.run(sockets=[listener])
-    say("stopped")
+    log.info("stopped; everything that was acknowledged is in the store")
 
 
 class Server(uvicorn.Server):
     """uvicorn, which tells when it answers and when it was told to stop."""
 
-    def __init__(
-        self, collector: Collector, ready: Callable[[], None], say: Callable[[str], None] = lambda words: None
-    ) -> None:
+    def __init__(self, collector: Collector, ready: Callable[[], None]) -> None:
         super().__init__(
             uvicorn.Config(
                 create_app(collector),
@@ -56,7 +57,6 @@ class Server(uvicorn.Server):
             )
         )
         self._ready = ready
-        self._say = say
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to answer, and tell."""
@@ -66,7 +66,7 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin to stop; a second SIGINT does not wait for requests that are under way."""
-        self._say("stopping when requests under way are answered")
+        log.info("stopping when requests under way are answered")
         super().handle_exit(sig, frame)
 
 

@@ -9,17 +9,19 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
+
+from headcount_collector.receive.errors import Malformed
 
 log = logging.getLogger(__name__)
 
-Commit = Callable[[bytes], None]
-"""Takes a serialized ExportTraceServiceRequest and returns once it is in the store; raises otherwise."""
+Submit = Callable[[bytes], "Future[int]"]
+"""Takes a serialized ExportTraceServiceRequest; the future is done when it is in the store. Raises Refused or Busy,
+as does the future: Malformed for what can never be stored, anything else for what may be later."""
 _RETRY_S = 1.0
-
-
-class Refused(Exception):
-    """The message can never be stored: a retry would fail the same way."""
+_TOGETHER = 256
+"""So many messages are offered to the store at once."""
 
 
 class Spool:
@@ -29,9 +31,9 @@ class Spool:
     identity of an event follows from what it says. `put` may be called from any thread.
     """
 
-    def __init__(self, folder: Path, commit: Commit, *, most: int = 10_000) -> None:
+    def __init__(self, folder: Path, submit: Submit, *, most: int = 10_000) -> None:
         self._folder = folder
-        self._commit = commit
+        self._submit = submit
         self._most = most
         self._waiting: deque[Path] = deque()
         self._number = itertools.count()
@@ -89,29 +91,34 @@ class Spool:
         log.error("evidence of a hook was dropped: %s", why)
 
     def _run(self) -> None:
-        while (path := self._next()) is not None:
-            if self._committed(path):
-                self._waiting.popleft()
-            else:
+        while paths := self._next():
+            if not self._all_committed(paths):
                 with self._news:
                     self._news.wait_for(lambda: self._closing, timeout=_RETRY_S)
 
-    def _next(self) -> Path | None:
+    def _next(self) -> list[Path]:
         with self._news:
             self._news.wait_for(lambda: self._closing or self._waiting)
-            return None if self._closing else self._waiting[0]
+            return [] if self._closing else list(itertools.islice(self._waiting, _TOGETHER))
 
-    def _committed(self, path: Path) -> bool:
+    def _all_committed(self, paths: list[Path]) -> bool:
+        """Commit files together, from the oldest on; the first that does not get in stays, with all after it."""
         try:
-            self._commit(path.read_bytes())
-            self.committed += 1
-        except Refused as error:
-            self.refused += 1
-            log.error("evidence of a hook was refused by the store: %s", error)
+            for path, done in [(path, self._submit(path.read_bytes())) for path in paths]:
+                try:
+                    done.result()
+                    self.committed += 1
+                except Malformed as error:
+                    self._refuse(error)
+                path.unlink(missing_ok=True)
+                self._waiting.popleft()
         except Exception as error:  # noqa: BLE001  # what was acknowledged is tried until it is in
             self.failure = f"{type(error).__name__}: {error}"
             log.warning("hooks wait for the store: %s", self.failure)
             return False
         self.failure = None
-        path.unlink(missing_ok=True)
         return True
+
+    def _refuse(self, error: Malformed) -> None:
+        self.refused += 1
+        log.error("evidence of a hook was refused by the store: %s", error)

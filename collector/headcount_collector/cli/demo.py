@@ -28,6 +28,7 @@ from headcount_collector.errors import HeadcountError
 
 POLICY = """\
 tick_s = 0.25
+log_level = "warning"
 [policy]
 expected = "6s"
 delivery_grace = "2s"

@@ -96,13 +96,13 @@ def _identity(document: Document, now: int) -> Table:
         "agent": " ".join(word for word in (document["agent"], f"({document['mode']})") if word),
         "owner": owner_name(document["owner"]) + f", session {document['session']}",
         "parent run": document["parent"],
-        "also known as": ", ".join(name for name in document["names"] if name != document["run"]),
+        "also known as": ", ".join(_other_names(document)),
         "child session": ", ".join(document["child_sessions"]),
         "dispatched": _moment(receipts["dispatchAt"], now),
         "expected by": _moment(receipts["expectedBy"] or document["deadline"], now),
         "last progress": _moment(document["clocks"]["last_progress_at"], now),
         "last activity": _moment(document["clocks"]["last_activity_at"], now),
-        "work": f"{document['tool_calls']} tool calls, {document['output_tokens']} output tokens",
+        "work": f"{_count(document['tool_calls'], 'tool call')}, {_count(document['output_tokens'], 'output token')}",
         "in flight": localised(", ".join(document["in_flight"])),
         "ended": _moment(document["ended_at"], now)
         + (f", {document['outcome']}" if document["outcome"] else ""),
@@ -116,6 +116,11 @@ def _identity(document: Document, now: int) -> Table:
         if value:
             table.add_row(name, Text(value))
     return table
+
+
+def _other_names(document: Document) -> Iterator[str]:
+    """Leave out names that only say how a digest stands for the run."""
+    return (name for name in document["names"] if name != document["run"] and not name.startswith("owed:"))
 
 
 def _signals(document: Document, now: int) -> Iterator[Text]:
@@ -163,6 +168,10 @@ def _transitions(document: Document) -> Table:
         late = ", learned late" if change["late"] else ""
         table.add_row(clock(change["believed_at"]), what, localised(change["reason"]) + late)
     return table
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def _moment(text: str | None, now: int) -> str:

@@ -107,9 +107,10 @@ def _what(document: Document, now: int) -> Text:
     text = Text(elapsed(finding(document), now))
     if document["abnormal_since"] is not None:
         text.append(f" (for {ago(document['abnormal_since'], now)})")
-    for signal in document["signals"]:
+    for place, signal in enumerate(document["signals"]):
         style = {"page": "bold red", "warn": "yellow"}.get(signal["severity"], "dim")
-        text.append(f"\n{signal['name'].replace('_', ' ')}", style=style)
+        text.append(", " if place else "\n" if text.plain else "")
+        text.append(signal["name"].replace("_", " "), style=style)
     if document["result_location"] and document["status"] not in ("completed", "recovered"):
         text.append(f"\nresult: {document['result_location']}", style="bold")
     return text
@@ -117,7 +118,7 @@ def _what(document: Document, now: int) -> Text:
 
 def _summary(page: dict[str, Any]) -> Text:
     found = page["runs"]
-    wrong = sum(document["abnormal_since"] is not None for document in found)
+    wrong = sum(_is_wrong(document) for document in found)
     shown = f"{len(found)} of {page['total']} runs" if len(found) < page["total"] else f"{len(found)} runs"
     text = Text(f"\n{shown}, ")
     text.append(
@@ -128,3 +129,9 @@ def _summary(page: dict[str, Any]) -> Text:
             "; the observer was away and is warming up, so silence does not count yet", style="yellow"
         )
     return text.append("\nheadcount run RUN shows one in full", style="dim")
+
+
+def _is_wrong(document: Document) -> bool:
+    """Whether the run, or a signal of it, is worth a look."""
+    severities = {document["severity"], *(signal["severity"] for signal in document["signals"])}
+    return bool(severities & {"warn", "page"})

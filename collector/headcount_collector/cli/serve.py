@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from headcount_collector.cli.console import err, out, told
+from headcount_collector.cli.console import out, told
 from headcount_collector.cli.options import Config
 from headcount_collector.errors import HeadcountError
 from headcount_collector.settings import Settings, load_settings
@@ -38,6 +38,7 @@ def serve(
     logging.basicConfig(
         level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
+    logging.getLogger("uvicorn").setLevel(max(logging.WARNING, logging.getLogger().level))
     try:
         from headcount_collector.api.server import run_server
     except ImportError as error:

@@ -83,7 +83,7 @@ def status_text(document: Document) -> Text:
     """Return the status with sign and colour; an end whose delivery is under way says so."""
     sign, words, style = STATUS_WORDS.get(document["status"], ("?", document["status"], "magenta"))
     if document["status"] == "active" and document["ended_at"]:
-        words = "delivering"
+        words = "ended"
     elif document["status"] == "completed" and document["outcome"] in ("dismissed", "cancelled", "rejected"):
         words = document["outcome"]
     return Text(f"{sign} {words}" + (" (held)" if document["held"] else ""), style=style)
@@ -97,13 +97,25 @@ def finding(document: Document) -> str:
     if failure_class is not None:
         return CLASS_WORDS.get(failure_class, str(failure_class))
     if document["status"] in ("completed", "recovered"):
-        return _result(document["outcome"], document["quality"])
+        return _result(document)
+    if document["ended_at"]:
+        return "the answer is under way to its owner"
     return ", ".join(document["in_flight"])
 
 
-def _result(outcome: str | None, quality: str | None) -> str:
-    said = [word for word in (outcome if outcome != "ok" else None, quality) if word and word != "unknown"]
-    return ", ".join(said)
+_QUALITY_WORDS = {
+    "full": "delivered in full",
+    "partial": "delivered in part",
+    "empty": "delivered with nothing in it",
+    "cut": "delivered, but cut",
+}
+
+
+def _result(document: Document) -> str:
+    if document["delivered_at"] is None:
+        return "void: nobody waits for it any more"
+    said = _QUALITY_WORDS.get(document["quality"], "delivered")
+    return said if document["outcome"] in (None, "ok") else f"{said}, outcome {document['outcome']}"
 
 
 def owner_name(owner: str) -> str:

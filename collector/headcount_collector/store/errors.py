@@ -26,6 +26,8 @@ class SchemaTooNew(StoreError):
     """The database was written by a newer program than this one."""
 
 
-# ClickHouse error codes that speak of the bytes, not of the machine: unreadable text, number, date or UUID, end of
-# input, incorrect data, unexpected data after the message, and the protobuf readers' own.
-_DATA_ERRORS = frozenset({6, 26, 27, 32, 33, 38, 41, 53, 72, 117, 131, 246, 444, 532, 659})
+# ClickHouse error codes that speak of the bytes, not of the machine (src/Common/ErrorCodes.cpp): cannot parse text,
+# quoted string, input, date, datetime, number; end of input; sizes, types and bounds; incorrect data; protobuf.
+_DATA_ERRORS = frozenset(
+    {6, 26, 27, 32, 33, 38, 41, 53, 69, 70, 72, 117, 128, 131, 153, 190, 349, 395, 407, 436, 444}
+)

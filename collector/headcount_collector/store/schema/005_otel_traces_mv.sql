@@ -24,7 +24,7 @@ SELECT
     fromUnixTimestamp64Nano(`resource_spans.scope_spans.spans.start_time_unix_nano`) AS Timestamp,
     lower(hex(`resource_spans.scope_spans.spans.trace_id`)) AS TraceId,
     lower(hex(`resource_spans.scope_spans.spans.span_id`)) AS SpanId,
-    lower(hex(`resource_spans.scope_spans.spans.parent_span_id`)) AS ParentSpanId,
+    replaceOne(lower(hex(`resource_spans.scope_spans.spans.parent_span_id`)), '0000000000000000', '') AS ParentSpanId,
     `resource_spans.scope_spans.spans.trace_state` AS TraceState,
     `resource_spans.scope_spans.spans.name` AS SpanName,
     transform(

@@ -1,0 +1,188 @@
+"""Group commit: requests that arrive while an insert runs share the next one, and are answered when it is done."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from headcount_collector.receive.counters import Counters
+from headcount_collector.receive.errors import Busy, Malformed, Refused, StoreFailed
+from headcount_collector.store.errors import StoreError
+
+log = logging.getLogger(__name__)
+
+
+class Commits(Protocol):
+    """What the committer needs of a store."""
+
+    def commit(self, bodies: Sequence[bytes], received_ns: int) -> None:
+        """Write the bodies in one insert; raises StoreError."""
+
+
+@dataclass(slots=True)
+class _Waiting:
+    body: bytes
+    spans: int
+    done: Future[int] = field(default_factory=Future)
+
+
+class GroupCommitter:
+    """One thread that writes, a bounded queue before it.
+
+    After an insert it lets `linger_s` pass since the last one ended before it takes the next group: the senders that
+    were just answered come back within it, and their requests are not split into two alternating halves. A request
+    that finds the committer idle does not wait.
+    """
+
+    def __init__(
+        self,
+        store: Commits,
+        counters: Counters,
+        on_commit: Callable[[int], None] = lambda received_ns: None,
+        *,
+        queue_bytes: int = 128 * 1024 * 1024,
+        queue_requests: int = 1024,
+        group_bytes: int = 32 * 1024 * 1024,
+        linger_s: float = 0.02,
+        clock_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._store = store
+        self._counters = counters
+        self._on_commit = on_commit
+        self._queue_bytes = queue_bytes
+        self._queue_requests = queue_requests
+        self._group_bytes = group_bytes
+        self._linger_s = linger_s
+        self._clock_ns = clock_ns
+        self._queue: deque[_Waiting] = deque()
+        self._waiting_bytes = 0
+        self._received_ns = 0
+        self._closing = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="headcount-commit", daemon=True)
+        self._thread.start()
+
+    @property
+    def queued_requests(self) -> int:
+        """Requests that wait for a commit or are in one."""
+        return len(self._queue)
+
+    @property
+    def queued_bytes(self) -> int:
+        """Their bytes."""
+        return self._waiting_bytes
+
+    def submit(self, body: bytes, spans: int) -> Future[int]:
+        """Queue a message of `spans` spans; the result is the receiver's time under which it was committed.
+
+        The future fails with Malformed if the store refused the data, with StoreFailed if it failed itself.
+        Raises Busy at once if the queue is full or closing. A message alone always fits.
+        """
+        waiting = _Waiting(body, spans)
+        with self._changed:
+            if self._closing:
+                raise Busy("the receiver is shutting down: try again")
+            full = len(self._queue) >= self._queue_requests
+            if full or (self._queue and self._waiting_bytes + len(body) > self._queue_bytes):
+                raise Busy(
+                    f"{len(self._queue)} requests ({self._waiting_bytes} bytes) already wait for the store: try again"
+                )
+            self._queue.append(waiting)
+            self._waiting_bytes += len(body)
+            self._changed.notify()
+        return waiting.done
+
+    def close(self) -> None:
+        """Take no more, commit what waits, and return when the last sender has its answer."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        ended_s = 0.0
+        while group := self._next_group(ended_s):
+            try:
+                self._commit(group)
+            except Exception as error:  # the thread must outlive whatever a store or a callback does
+                log.exception("commit failed in an unforeseen way")
+                _fail(group, StoreFailed(f"the store failed: {error}"))
+            ended_s = time.monotonic()
+            self._release(group)
+
+    def _next_group(self, ended_s: float) -> list[_Waiting]:
+        with self._changed:
+            while not self._queue:
+                if self._closing:
+                    return []
+                self._changed.wait()
+            while not self._closing and (rest_s := ended_s + self._linger_s - time.monotonic()) > 0:
+                self._changed.wait(rest_s)
+            group: list[_Waiting] = []
+            size = 0
+            for waiting in self._queue:
+                size += len(waiting.body)
+                if group and size > self._group_bytes:
+                    break
+                waiting.done.set_running_or_notify_cancel()  # from here on a sender that hangs up changes nothing
+                group.append(waiting)
+            return group
+
+    def _release(self, group: list[_Waiting]) -> None:
+        """Free the group's place: it counts until it is answered, so that the bound holds for all that is in memory."""
+        with self._changed:
+            for _ in group:
+                self._waiting_bytes -= len(self._queue.popleft().body)
+
+    def _commit(self, group: list[_Waiting]) -> None:
+        try:
+            self._write(group)
+        except StoreError as error:
+            self._counters.commit_failed()
+            if len(group) == 1:
+                _fail(group, _refusal(error))
+            elif error.data_at_fault:
+                self._commit_apart(group)
+            else:
+                _fail(group, _refusal(error))
+
+    def _commit_apart(self, group: list[_Waiting]) -> None:
+        """Commit one by one: a body that the store refuses must not harm its neighbours."""
+        log.warning("the store refused a group of %d requests; writing them one by one", len(group))
+        for waiting in group:
+            try:
+                self._write([waiting])
+            except StoreError as error:
+                self._counters.commit_failed()
+                _fail([waiting], _refusal(error))
+
+    def _write(self, group: list[_Waiting]) -> None:
+        self._received_ns = max(self._clock_ns(), self._received_ns + 1)
+        self._store.commit([waiting.body for waiting in group], self._received_ns)
+        self._counters.committed(sum(waiting.spans for waiting in group), self._received_ns)
+        for waiting in group:
+            if not waiting.done.done():
+                waiting.done.set_result(self._received_ns)
+        try:
+            self._on_commit(self._received_ns)
+        except Exception:  # who listens must not undo what is committed
+            log.exception("a listener to commits failed")
+
+
+def _refusal(error: StoreError) -> Refused:
+    log.warning("%s", error)
+    if error.data_at_fault:
+        return Malformed(f"the store cannot read this request: {error}")
+    return StoreFailed(f"the store did not take the request, try again: {error}")
+
+
+def _fail(group: list[_Waiting], error: Refused) -> None:
+    for waiting in group:
+        if not waiting.done.done():
+            waiting.done.set_exception(error)

@@ -1,0 +1,50 @@
+"""Why a request is not taken: for HTTP its status, for gRPC its code, for the sender what to do."""
+
+from __future__ import annotations
+
+from headcount_collector.errors import HeadcountError
+
+RETRY_AFTER_S = 1
+"""Short on purpose: an SDK exporter that is told to wait longer than its own budget drops the batch at once."""
+
+
+class Refused(HeadcountError):
+    """A request that was not taken. `status` is HTTP's, `code` is gRPC's; `reason` is what it is counted under."""
+
+    status = 400
+    code = 3  # INVALID_ARGUMENT
+    reason = "malformed"
+    retry_after_s: int | None = None
+
+
+class Malformed(Refused):
+    """The body is not what its content type says; it can never succeed."""
+
+
+class TooLarge(Refused):
+    """The body, decompressed, is above the limit."""
+
+    status = 413
+    reason = "too_large"
+
+
+class WrongContent(Refused):
+    """A content type or encoding that the receiver does not speak."""
+
+    status = 415
+    reason = "wrong_content"
+
+
+class Busy(Refused):
+    """The queue is full or the receiver is closing; the same request will be taken later."""
+
+    status = 503
+    code = 14  # UNAVAILABLE
+    reason = "busy"
+    retry_after_s = RETRY_AFTER_S
+
+
+class StoreFailed(Busy):
+    """The store did not take the data, and not for the data's sake."""
+
+    reason = "store_failed"

@@ -1,0 +1,101 @@
+"""Intake behind a real HTTP server on a free loopback port, over a real embedded store."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import uvicorn
+from fastapi import FastAPI
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+from headcount_collector.receive import Intake, create_intake
+from headcount_collector.store import Store, migrate
+
+PROTOBUF = {"content-type": "application/x-protobuf"}
+JSON = {"content-type": "application/json"}
+
+
+@dataclass
+class Served:
+    """A running receiver and what it writes to."""
+
+    url: str
+    store: Store
+    intake: Intake
+    client: httpx2.Client
+    received: list[int]
+
+    def post(
+        self, body: bytes, headers: dict[str, str] | None = None, path: str = "/v1/traces"
+    ) -> httpx2.Response:
+        """Post `body`, as protobuf unless told otherwise."""
+        return self.client.post(path, content=body, headers={**PROTOBUF, **(headers or {})})
+
+    def accepted(self, body: bytes, headers: dict[str, str] | None = None) -> ExportTraceServiceResponse:
+        """Post `body`, expect success, and return the parsed answer."""
+        response = self.post(body, headers)
+        assert response.status_code == 200, response.content
+        return ExportTraceServiceResponse.FromString(response.content)
+
+    def row(self, name: str, *columns: str) -> tuple[Any, ...]:
+        """Return columns of the one stored span with this name."""
+        rows = self.rows(name, *columns)
+        assert len(rows) == 1
+        return rows[0]
+
+    def rows(self, name: str, *columns: str) -> list[tuple[Any, ...]]:
+        """Return columns of the stored spans with this name."""
+        what = ", ".join(columns) or "SpanName"
+        return self.store.query(
+            f"SELECT {what} FROM otel_traces WHERE SpanName = {{name:String}}", {"name": name}
+        )
+
+    def attributes(self, name: str) -> dict[str, str]:
+        """Return the attributes of the one stored span with this name."""
+        (attributes,) = self.row(name, "SpanAttributes")
+        return dict(attributes)
+
+
+@contextmanager
+def serving(folder: Path, **settings: Any) -> Iterator[Served]:
+    """Serve until left; then drain, and close the store."""
+    store = Store.open(folder)
+    try:
+        migrate(store)
+        received: list[int] = []
+        intake = create_intake(store, on_commit=received.append, **settings)
+        app = FastAPI()
+        app.include_router(intake.router)
+        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off"))
+        with _running(server) as url, httpx2.Client(base_url=url, timeout=60) as client:
+            yield Served(url, store, intake, client, received)
+        intake.close()
+    finally:
+        store.close()
+
+
+@contextmanager
+def _running(server: uvicorn.Server) -> Iterator[str]:
+    started = threading.Event()
+    startup = server.startup
+
+    async def startup_then_tell(*args: Any, **kwargs: Any) -> None:
+        await startup(*args, **kwargs)
+        started.set()
+
+    server.startup = startup_then_tell  # type: ignore[method-assign]  # uvicorn has no hook for "it listens now"
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        assert started.wait(30)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()

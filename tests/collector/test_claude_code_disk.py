@@ -57,7 +57,16 @@ def test_a_note_that_comes_late_joins_the_child_from_then_on_and_stays_known(ses
     path = session.note({"toolUseId": CALL})
     assert session.child("PreToolUse", tool_name="Bash").run == CALL
     path.unlink()
-    assert session.child("PostToolUse", tool_name="Bash").run == CALL
+    later = session.child("PostToolUse", tool_name="Bash")
+    assert later.run == CALL
+
+
+def test_the_agent_id_is_named_once_by_frequent_events_and_always_by_rare_ones(session: Session) -> None:
+    session.note({"toolUseId": CALL})
+    told = [session.child("PreToolUse", tool_name="Bash") for _ in (1, 2)]
+    assert [r.attributes.get(wire.ALIAS) for r in told] == [(AGENT,), None]
+    stopped = session.hook("SubagentStop", agent_id=AGENT, agent_type="x", last_assistant_message="y")
+    assert stopped[-1].attributes[wire.ALIAS] == (AGENT,)
 
 
 @pytest.mark.parametrize(
@@ -73,10 +82,10 @@ def test_a_note_that_tells_nothing_leaves_the_child_under_its_own_id(
 def test_only_notes_with_the_harness_names_in_the_sessions_own_folder_are_read(session: Session) -> None:
     (session.agents.parent / "agent-x.meta.json").write_text(json.dumps({"toolUseId": CALL}))
     for agent in ("../x", "x/../../x", "", "x" * 200):
-        assert session.disk.run_of_agent(str(session.main), "s1", agent) is None
+        assert session.disk.join_of_agent(str(session.main), "s1", agent) is None
     session.note({"toolUseId": CALL})
     for path in ("s1.jsonl", str(session.main.with_name("other.jsonl")), "/nowhere/s1.jsonl", "\0", ""):
-        assert session.disk.run_of_agent(path, "s1", AGENT) is None
+        assert session.disk.join_of_agent(path, "s1", AGENT) is None
 
 
 def test_a_pipe_or_a_link_in_place_of_a_note_is_not_waited_for_or_followed(
@@ -88,7 +97,7 @@ def test_a_pipe_or_a_link_in_place_of_a_note_is_not_waited_for_or_followed(
     (session.agents / "agent-link.meta.json").symlink_to(secret)
     (session.agents / "agent-folder.meta.json").mkdir()
     for agent in ("pipe", "link", "folder"):
-        assert session.disk.run_of_agent(str(session.main), "s1", agent) is None
+        assert session.disk.join_of_agent(str(session.main), "s1", agent) is None
 
 
 XML = (
@@ -162,4 +171,4 @@ def test_no_content_and_no_path_makes_it_raise(
     disk = TranscriptFolder()
     assert disk.absorbed(str(file), T0) == []
     assert disk.absorbed(path, T0) == []
-    assert disk.run_of_agent(path, "s", "a") is None
+    assert disk.join_of_agent(path, "s", "a") is None

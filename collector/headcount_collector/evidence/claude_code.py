@@ -40,7 +40,7 @@ from collections.abc import Callable, Mapping
 
 from . import claude_code_child as child
 from . import claude_code_owner as owner
-from .claude_code_body import Disk, Hook, name_at
+from .claude_code_body import Disk, Hook, Speaker, name_at
 from .record import Record
 
 
@@ -57,10 +57,7 @@ def records_from_hook(
     if hook is None:
         return []
     event = name_at(hook.body, "hook_event_name") or ""
-    if hook.agent_id is None:
-        read = _ROOT.get(event)
-    else:
-        read = _CHILD.get(event) if hook.agent_type is not None else None
+    read = _ROOT.get(event) if hook.speaker is None else _CHILD.get(event)
     return read(hook) if read is not None else []
 
 
@@ -70,8 +67,10 @@ def _hook(body: object, received_ns: int, capture_content: bool, disk: Disk | No
     session = name_at(body, "session_id")
     if session is None:
         return None
-    agent_id, agent_type = name_at(body, "agent_id"), name_at(body, "agent_type")
-    return Hook(body, received_ns, session, agent_id, agent_type, capture_content, disk)
+    speaker = Speaker.of(body, session, disk)
+    if speaker is None and body.get("agent_id") is not None:
+        return None
+    return Hook(body, received_ns, session, speaker, capture_content, disk)
 
 
 def _before_tool(hook: Hook) -> list[Record]:

@@ -17,6 +17,7 @@ AGENT_TOOLS = frozenset({"Agent", "Task"})
 
 ID_LIMIT = 512
 _LONGEST_CALL_MS = 7 * 86_400_000
+_FREQUENT = frozenset({"tool_call", "heartbeat", "first_token"})
 _TEAMMATE_ID = re.compile(r"a(?P<name>.+)-[0-9a-f]{16}", re.DOTALL)
 
 
@@ -29,11 +30,20 @@ class Absorbed(Protocol):
     def text(self) -> str: ...
 
 
+class Join(Protocol):
+    """The call that dispatched an agent, and whether it was not known before."""
+
+    @property
+    def run(self) -> str: ...
+    @property
+    def news(self) -> bool: ...
+
+
 class Disk(Protocol):
     """What the harness keeps on its machine's disk, where that is the collector's machine too."""
 
-    def run_of_agent(self, transcript_path: str, session: str, agent_id: str) -> str | None:
-        """Return the tool call that dispatched an agent, None where it is not told."""
+    def join_of_agent(self, transcript_path: str, session: str, agent_id: str) -> Join | None:
+        """Return the call that dispatched an agent, None where it is not told."""
 
     def absorbed(self, transcript_path: str, received_ns: int) -> Sequence[Absorbed]:
         """Return the notifications that the agent of this transcript took up in the middle of its turns."""
@@ -61,16 +71,52 @@ def name_at(values: Mapping[str, object], key: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Speaker:
+    """The child that speaks in a hook: `run` is under which name its run is known so far, `alias` its other name."""
+
+    agent_id: str
+    agent_type: str
+    run: str
+    alias: str | None = None
+    news: bool = False
+    teammate: str | None = None
+
+    @classmethod
+    def of(cls, body: Mapping[str, object], session: str, disk: Disk | None) -> Speaker | None:
+        """Return who speaks; None for an agent that the harness runs for itself, which has no type.
+
+        A teammate is known by its name, which the answer to its dispatch tells: its type is its name, and its id
+        is `a<name>-<16 hex>`. Any other child is known by the call that dispatched it where the harness's own
+        notes tell that, else by its agent id, which the answer to the call joins later.
+        """
+        agent_id, agent_type = name_at(body, "agent_id"), name_at(body, "agent_type")
+        if agent_id is None or agent_type is None:
+            return None
+        match = _TEAMMATE_ID.fullmatch(agent_id)
+        if match is not None and match["name"] == agent_type:
+            return cls(agent_id, agent_type, teammate_run(agent_type), agent_id, teammate=agent_type)
+        path = text_at(body, "transcript_path")
+        if disk is not None and path is not None:
+            join = disk.join_of_agent(path, session, agent_id)
+            if join is not None:
+                return cls(agent_id, agent_type, join.run, agent_id, join.news)
+        return cls(agent_id, agent_type, agent_id)
+
+
+@dataclass(frozen=True, slots=True)
 class Hook:
-    """A hook call. `session` is never empty; `agent_id` is None where the root agent speaks."""
+    """A hook call. `session` is never empty; `speaker` is None where the root agent speaks."""
 
     body: Mapping[str, object]
     received_ns: int
     session: str
-    agent_id: str | None
-    agent_type: str | None
+    speaker: Speaker | None
     capture_content: bool = False
     disk: Disk | None = None
+
+    @property
+    def agent_id(self) -> str | None:
+        return self.speaker.agent_id if self.speaker is not None else None
 
     @property
     def tool(self) -> str:
@@ -103,12 +149,6 @@ class Hook:
             return None
         return self.received_ns - int(length * 1_000_000)
 
-    @property
-    def teammate(self) -> str | None:
-        """The teammate's name, if one speaks: its type is its name, and its id is `a<name>-<16 hex>`."""
-        match = _TEAMMATE_ID.fullmatch(self.agent_id or "")
-        return self.agent_type if match is not None and match["name"] == self.agent_type else None
-
     def record(
         self,
         event: str,
@@ -132,23 +172,6 @@ class Hook:
         at_ns = self.received_ns if at_ns is None else at_ns
         return Record(event, at_ns, run, self.session, found, start_ns, phase, SERVICE)
 
-    def child_run(self) -> tuple[str, tuple[str, ...]]:
-        """Return under which name the speaking child's run is known so far, and the further names of it.
-
-        A teammate is known by its name, which the answer to its dispatch tells. Any other child by the call that
-        dispatched it where the harness's own notes tell that, else by its agent id, which the answer to the call
-        joins later.
-        """
-        agent_id = self.agent_id or ""
-        if self.teammate is not None:
-            return teammate_run(self.teammate), (agent_id,)
-        path = text_at(self.body, "transcript_path")
-        if self.disk is not None and path is not None:
-            run = self.disk.run_of_agent(path, self.session, agent_id)
-            if run is not None:
-                return run, (agent_id,)
-        return agent_id, ()
-
     def of_child(
         self,
         event: str,
@@ -158,10 +181,18 @@ class Hook:
         start_ns: int | None = None,
         producer: str | None = None,
     ) -> Record:
-        """Return a record about the run in which the speaking child works."""
-        run, alias = self.child_run()
-        told = {wire.ALIAS: alias or None, wire.CHILD_SESSION: self.agent_id, **(attributes or {})}
-        return self.record(event, run, told, phase=phase, start_ns=start_ns, producer=producer)
+        """Return a record about the run in which the speaking child works.
+
+        The agent id is named as a further name of the run by rare events and when it is news: what the frequent
+        ones name would have to be kept row by row.
+        """
+        speaker = self.speaker
+        if speaker is None:
+            raise ValueError("the root agent works in no run")
+        told: Attributes = {wire.CHILD_SESSION: self.agent_id, **(attributes or {})}
+        if speaker.alias is not None and (speaker.news or event not in _FREQUENT):
+            told = {wire.ALIAS: (speaker.alias,), **told}
+        return self.record(event, speaker.run, told, phase=phase, start_ns=start_ns, producer=producer)
 
 
 def teammate_run(name: str) -> str:

@@ -15,7 +15,7 @@ _LEADS = frozenset({"team-lead", "lead", "leader", "main", "parent"})
 
 def started(hook: Hook) -> list[Record]:
     """SubagentStart: the child session exists, and with it an owner that can be busy."""
-    agent = None if hook.teammate is not None else hook.agent_type
+    agent = hook.speaker.agent_type if hook.speaker is not None and _teammate(hook) is None else None
     return [
         hook.of_child("start", {wire.ATTEMPT: 1, wire.AGENT: agent}),
         hook.record("owner_turn", None, {wire.OWNER: hook.agent_id}, phase=wire.PENDING),
@@ -49,13 +49,14 @@ def stopped(hook: Hook) -> list[Record]:
     result: Attributes = {**measured(answer), **located(path)}
     found = absorbed(hook, path)
     found.append(hook.record("owner_turn", None, {wire.OWNER: hook.agent_id}, phase=wire.ENDED))
-    if hook.teammate is None:
+    teammate = _teammate(hook)
+    if teammate is None:
         return [*found, hook.of_child("child_done", {wire.OUTCOME: "ok", **result})]
     if answer:
         # An answer is proof that the model spoke, also in a turn without tools.
         found.append(hook.of_child("first_token"))
     # The harness says the same a moment later (TeammateIdle): a witness of its own, not a second idleness.
-    producer = f"{SERVICE}:{hook.session}/{hook.teammate}"
+    producer = f"{SERVICE}:{hook.session}/{teammate}"
     return [*found, hook.of_child("idle", {wire.TURN_ENDED: True, **result}, producer=producer)]
 
 
@@ -101,7 +102,7 @@ def _sent(hook: Hook) -> list[Record]:
         return []
     content = text_at(hook.input, "message") or text_at(hook.input, "content")
     found = [hook.of_child("message", {wire.MESSAGE_FROM: "child"})]
-    if hook.teammate is None or not content:
+    if _teammate(hook) is None or not content:
         return found
     result = measured(content)
     received: Attributes = {wire.OUTCOME: "ok", wire.RESULT_SOURCE: "completion_push", **result}
@@ -111,6 +112,10 @@ def _sent(hook: Hook) -> list[Record]:
         hook.of_child("completion_forwarded", {wire.FORWARDED: True, **result}),
         hook.of_child("completion_consumed"),
     ]
+
+
+def _teammate(hook: Hook) -> str | None:
+    return hook.speaker.teammate if hook.speaker is not None else None
 
 
 def _tool(hook: Hook) -> Attributes:

@@ -32,6 +32,14 @@ class TakenUp:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The `tool_use_id` of the call that dispatched an agent; `news` the first time it is told."""
+
+    run: str
+    news: bool = False
+
+
 class TranscriptFolder:
     """The harness's own notes. Files are internal to it and may be absent, late or of another shape: then nothing is told.
 
@@ -43,26 +51,29 @@ class TranscriptFolder:
         self._calls: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._lock = Lock()
 
-    def run_of_agent(self, transcript_path: str, session: str, agent_id: str) -> str | None:
-        """Return the `tool_use_id` that dispatched an agent, from the note beside its transcript.
+    def join_of_agent(self, transcript_path: str, session: str, agent_id: str) -> Joined | None:
+        """Return the call that dispatched an agent, by the note beside its transcript.
 
         What was found is remembered; an absent note is looked for again, since it is written while the agent starts.
         """
         key = (session, agent_id)
         with self._lock:
             known = self._calls.get(key)
-        if known is not None or _AGENT_ID.fullmatch(agent_id) is None:
-            return known
+        if known is not None:
+            return Joined(known)
+        if _AGENT_ID.fullmatch(agent_id) is None:
+            return None
         main = _absolute(transcript_path)
         if main is None or main.name != f"{session}.jsonl":
             return None
         call = _dispatching_call(main.with_suffix("") / "subagents" / f"agent-{agent_id}.meta.json")
-        if call is not None:
-            with self._lock:
-                self._calls[key] = call
-                while len(self._calls) > _KNOWN_LIMIT:
-                    self._calls.popitem(last=False)
-        return call
+        if call is None:
+            return None
+        with self._lock:
+            self._calls[key] = call
+            while len(self._calls) > _KNOWN_LIMIT:
+                self._calls.popitem(last=False)
+        return Joined(call, news=True)
 
     def absorbed(self, transcript_path: str, received_ns: int) -> list[TakenUp]:
         """Return the notifications that the agent of this transcript took up in the middle of its turns.

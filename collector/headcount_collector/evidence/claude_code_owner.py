@@ -183,10 +183,9 @@ def _dispatch(
     The second witness keeps the obligation where the first hook was lost; harnesses do not retry.
     """
     description, prompt = text_at(hook.input, "description"), text_at(hook.input, "prompt")
-    nested = hook.child_run()[0] if hook.agent_id is not None else None
     attributes: Attributes = {
         **_owner(hook),
-        wire.PARENT_RUN: nested,
+        wire.PARENT_RUN: hook.speaker.run if hook.speaker is not None else None,
         wire.AGENT: name_at(hook.input, "subagent_type"),
         wire.MODE: mode or ("background" if _asked_background(hook) else "foreground"),
         wire.DESCRIPTION: description[:DESCRIPTION_LIMIT] if description and hook.capture_content else None,

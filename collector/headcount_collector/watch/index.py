@@ -109,6 +109,14 @@ def _edges(key: Key, facts: Facts) -> Iterable[Edge]:
     for wait in facts.waits:
         if wait.waker is not None:
             yield "waits", session, wait.waker
+    for twin in facts.neighbours.twins:
+        yield "looks-at", session, twin.run
+    for peer in facts.neighbours.peers:
+        if peer.resolved_at is None:
+            yield "looks-at", session, peer.run
+    root, numbered, _ = run.rpartition("#")
+    if numbered:
+        yield "looks-at", session, root
     dispatch = facts.dispatch
     if dispatch is None:
         return
@@ -116,7 +124,9 @@ def _edges(key: Key, facts: Facts) -> Iterable[Edge]:
     if dispatch.parent is not None:
         yield "parent", session, dispatch.parent
     if dispatch.prompt_digest:
-        yield "asks", session, dispatch.owner, dispatch.prompt_digest
+        yield "asks", session, dispatch.prompt_digest
+    if dispatch.description:
+        yield "asks", session, dispatch.description
     for child in facts.children_keys:
         yield "asks-child", session, dispatch.owner, child
     if facts.heard_at is None and facts.neighbours.kind_heard_at is None:
@@ -142,13 +152,16 @@ def _news(key: Key, facts: Facts) -> Iterable[Edge]:
     session, run = key
     for name in (run, *facts.names, *facts.children_keys):
         yield "waits", session, name
+    yield "looks-at", session, run
     dispatch = facts.dispatch
     if dispatch is None:
         return
     for earlier in dispatch.supersedes:
         yield "run", session, earlier
     if dispatch.prompt_digest:
-        yield "asks", session, dispatch.owner, dispatch.prompt_digest
+        yield "asks", session, dispatch.prompt_digest
+    if dispatch.description:
+        yield "asks", session, dispatch.description
     for child in facts.children_keys:
         yield "asks-child", session, dispatch.owner, child
     if facts.heard_at is not None:

@@ -47,10 +47,8 @@ def with_sleep(verdict: Verdict, slept: Sequence[Sleep]) -> Verdict:
 
 def _heard_in(facts: Facts, sleep: Sleep) -> bool:
     begin, end = sleep
-    moments = [
-        *own_progress(facts),
-        *(event.at for event in (*facts.ends, *facts.idles, *facts.waits, *facts.starts)),
-    ]
+    moments = [*own_progress(facts), *(end.at for end in facts.ends), *(idle.at for idle in facts.idles)]
+    moments += [wait.at for wait in facts.waits] + [start.at for start in facts.starts]
     moments += [moment for moment in (facts.last_activity_at, facts.last_traffic_at) if moment is not None]
     return any(begin < moment < end for moment in moments)
 

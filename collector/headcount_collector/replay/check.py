@@ -1,0 +1,93 @@
+"""Compares what a replay file expects with what the judge says; each difference names the line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headcount_collector.evidence.replay_file import Expectation
+from headcount_collector.judge.groups import group_of
+from headcount_collector.judge.verdict import Verdict
+from headcount_collector.watch.documents import document_of
+from headcount_collector.watch.verdicts import member_of
+
+Key = tuple[str, str]
+
+_NO_SEVERITY = {"severity"}
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """One expectation that does not hold."""
+
+    line: int
+    at_s: float
+    subject: str
+    key: str
+    expected: object
+    found: object
+
+    def __str__(self) -> str:
+        return (
+            f"line {self.line}, at {self.at_s:g} s: {self.subject}: {self.key} is {_shown(self.found)}, "
+            f"expected {_shown(self.expected)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What is believed at one tick."""
+
+    verdicts: Mapping[Key, Verdict]
+    observer: str
+
+
+def misses_of(expectation: Expectation, world: World, t0_ns: int) -> list[Miss] | None:
+    """Return what of an expectation does not hold; None where this version does not judge its kind."""
+    at_s = (expectation.at_ns - t0_ns) / 1e9
+    body = dict(expectation.body)
+    if expectation.kind == "run":
+        found, subject = _run(str(body.pop("run")), world), f"run {expectation.body['run']}"
+        if found is None:
+            return [Miss(expectation.line, at_s, subject, "run", "known", "unknown")]
+        names = {signal.name for signal in found.signals}
+        said = document_of(found)
+        differences = [
+            *((key, value, said[key]) for key, value in body.items() if key not in ("signals", "no_signals")),
+            *(("signals", name, sorted(names)) for name in _names(body, "signals") if name not in names),
+            *(("no_signals", name, sorted(names)) for name in _names(body, "no_signals") if name in names),
+        ]
+        differences = [d for d in differences if d[0].endswith("signals") or d[1] != d[2]]
+    elif expectation.kind == "group":
+        session, owner = str(body.pop("session")), str(body.pop("owner"))
+        subject = f"group of {owner or 'the root owner'} in {session}"
+        members = [member_of(document_of(v)) for (where, _), v in world.verdicts.items() if where == session]
+        group = group_of(session, owner, members)
+        differences = [(key, value, getattr(group, key)) for key, value in body.items()]
+        differences = [d for d in differences if d[1] != d[2]]
+    elif expectation.kind == "observer":
+        subject = "observer"
+        differences = [("state", body["state"], world.observer)] if body["state"] != world.observer else []
+    else:
+        return None
+    return [Miss(expectation.line, at_s, subject, key, expected, got) for key, expected, got in differences]
+
+
+def _run(name: str, world: World) -> Verdict | None:
+    exact = [verdict for (_, run), verdict in world.verdicts.items() if run == name]
+    if exact:
+        return exact[0]
+    return next((verdict for verdict in world.verdicts.values() if name in verdict.names), None)
+
+
+def _names(body: Mapping[str, object], key: str) -> tuple[str, ...]:
+    names = body.get(key)
+    return tuple(str(name) for name in names) if isinstance(names, list | tuple) else ()
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(str(item) for item in value) or "none"
+    return str(value)

@@ -1,0 +1,221 @@
+"""Replays recorded evidence through the real path, store and judge, at the speed of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from headcount_collector.evidence.claude_code import records_from_hook
+from headcount_collector.evidence.record import Record, export_request
+from headcount_collector.evidence.replay_file import (
+    Arrival,
+    Control,
+    Expectation,
+    HookBody,
+    OtlpBody,
+    ReplayFile,
+    read_replay_file,
+)
+from headcount_collector.judge.policy import Policy
+from headcount_collector.judge.verdict import Verdict
+from headcount_collector.replay.check import Miss, World, misses_of
+from headcount_collector.replay.errors import ReplayError
+from headcount_collector.store.client import Store
+from headcount_collector.store.migrate import migrate
+from headcount_collector.watch.tick import Tick
+from headcount_collector.watch.verdicts import Transition
+
+_KEEP_DAYS = 100 * 365
+"""Recorded evidence is as old as it is: nothing of it may fall to the retention of the throw-away store."""
+
+
+@dataclass(slots=True)
+class ReplayReport:
+    """What a replay found."""
+
+    file: str
+    title: str
+    t0_ns: int
+    verdicts: dict[tuple[str, str], Verdict] = field(default_factory=dict)
+    transitions: list[Transition] = field(default_factory=list)
+    misses: list[Miss] = field(default_factory=list)
+    checked: int = 0
+    unjudged: dict[str, int] = field(default_factory=dict)
+    """Expectations of a kind that this version does not judge, by kind."""
+
+    @property
+    def passed(self) -> bool:
+        return not self.misses
+
+
+class Replayer:
+    """Replays files one after the other, each in a database of its own on one throw-away engine."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._numbers = count(1)
+
+    @classmethod
+    def open(cls) -> Replayer:
+        """Open a throw-away embedded store in memory; close it when done."""
+        return cls(Store.open(":memory:"))
+
+    def close(self) -> None:
+        """Close the throw-away store."""
+        self._store.close()
+
+    def replay(self, file: ReplayFile, policy: Policy | None = None) -> ReplayReport:
+        """Replay a file under its own policy, or another, and check what it expects. Raises ReplayError."""
+        database = self._store.with_database(f"replay_{next(self._numbers)}")
+        try:
+            migrate(database, retention_days=_KEEP_DAYS)
+            return _Run(database, file, policy or Policy.from_mapping(file.header.policy)).report()
+        finally:
+            database.command(f"DROP DATABASE IF EXISTS `{database.database}`")
+            database.close()
+
+
+def replay_file(path: Path, policy: Policy | None = None) -> ReplayReport:
+    """Replay one file over a throw-away store of its own. Raises ReplayFileError, ReplayError."""
+    file = read_replay_file(path)
+    replayer = Replayer.open()
+    try:
+        return replayer.replay(file, policy)
+    finally:
+        replayer.close()
+
+
+class _Run:
+    """One file's way through the ticks: controls, then records, then judgement, then expectations."""
+
+    def __init__(self, store: Store, file: ReplayFile, policy: Policy) -> None:
+        self._store = store
+        self._file = file
+        self._header = file.header
+        self._tick = Tick(store, policy)
+        self._report = ReplayReport(file.name, file.header.title, file.header.t0_ns)
+        self._items: Mapping[int, list[Arrival | Control | Expectation]] = self._by_tick()
+        self._received = 0
+        self._blind_from: int | None = None
+        self._asleep_until: int | None = None
+        self._held_back: list[Arrival] = []
+
+    def report(self) -> ReplayReport:
+        for moment, items in self._moments():
+            self._control(moment, [item for item in items if isinstance(item, Control)])
+            self._held_back += [item for item in items if isinstance(item, Arrival)]
+            expectations = [item for item in items if isinstance(item, Expectation)]
+            if self._blind_from is not None or self._asleep(moment):
+                self._fail_without_tick(expectations)
+                continue
+            self._commit(moment)
+            outcome = self._tick.evaluate(moment, self._received)
+            self._report.verdicts |= outcome.verdicts
+            self._report.transitions += outcome.transitions
+            self._expect(moment, expectations)
+        return self._report
+
+    def _by_tick(self) -> dict[int, list[Arrival | Control | Expectation]]:
+        found: dict[int, list[Arrival | Control | Expectation]] = {}
+        for item in self._file.items:
+            number = -(-(item.at_ns - self._header.t0_ns) // self._header.tick_ns)
+            found.setdefault(number, []).append(item)
+        return found
+
+    def _moments(self) -> Iterator[tuple[int, list[Arrival | Control | Expectation]]]:
+        """Every tick at which something arrives, is expected or is due, to the first at or after the end."""
+        t0, length = self._header.t0_ns, self._header.tick_ns
+        last = -(-(self._header.until_ns - t0) // length)
+        with_items = sorted(number for number in self._items if number <= last)
+        position, number = 0, -1
+        while True:
+            due = self._due_number()
+            upcoming = [with_items[position]] if position < len(with_items) else []
+            if due is not None:
+                upcoming.append(max(due, number + 1))
+            number = min(upcoming, default=last + 1)
+            if number > last:
+                break
+            items = self._items.get(number, [])
+            position += bool(items)
+            yield t0 + number * length, items
+        for late in sorted(number for number in self._items if number > last):
+            self._fail_without_tick([item for item in self._items[late] if isinstance(item, Expectation)])
+
+    def _due_number(self) -> int | None:
+        if self._blind_from is not None:
+            return None
+        due = self._asleep_until if self._asleep_until is not None else self._tick.next_due
+        if due is None:
+            return None
+        return -(-(due - self._header.t0_ns) // self._header.tick_ns)
+
+    def _control(self, moment: int, controls: list[Control]) -> None:
+        for control in controls:
+            if control.kind == "collector" and control.body["state"] == "down":
+                self._blind_from = control.at_ns
+            elif control.kind == "collector" and self._blind_from is not None:
+                self._tick.observer.was_blind(self._blind_from, control.at_ns)
+                self._blind_from = None
+            elif control.kind == "sleep":
+                length = control.body["length_ns"]
+                assert isinstance(length, int)
+                self._asleep_until = control.at_ns + length
+                self._tick.observer.was_blind(control.at_ns, self._asleep_until, asleep=True)
+            elif control.kind in ("ack", "silence"):
+                self._report.unjudged[control.kind] = self._report.unjudged.get(control.kind, 0) + 1
+
+    def _asleep(self, moment: int) -> bool:
+        if self._asleep_until is not None and moment >= self._asleep_until:
+            self._asleep_until = None
+        return self._asleep_until is not None
+
+    def _commit(self, moment: int) -> None:
+        if not self._held_back:
+            return
+        late = self._held_back[0].at_ns < moment - self._header.tick_ns
+        received = moment if late else self._held_back[-1].at_ns
+        self._received = max(received, self._received + 1)
+        bodies = []
+        for arrival in self._held_back:
+            request = self._request(arrival, self._received if late else arrival.at_ns)
+            if request.resource_spans:
+                bodies.append(request.SerializeToString())
+        self._held_back = []
+        if bodies:
+            self._store.commit(bodies, self._received)
+
+    def _request(self, arrival: Arrival, received_ns: int) -> ExportTraceServiceRequest:
+        evidence = arrival.evidence
+        if isinstance(evidence, Record):
+            return export_request([evidence])
+        if isinstance(evidence, HookBody):
+            return export_request(records_from_hook(evidence.body, received_ns))
+        assert isinstance(evidence, OtlpBody)
+        try:
+            return request_from_json(json.dumps(evidence.body).encode())
+        except Malformed as error:
+            raise ReplayError(f"{self._file.name}:{arrival.line}: {error}") from None
+
+    def _expect(self, moment: int, expectations: list[Expectation]) -> None:
+        world = World(self._report.verdicts, self._tick.observer.state(moment))
+        for expectation in expectations:
+            misses = misses_of(expectation, world, self._header.t0_ns)
+            if misses is None:
+                kind = expectation.kind
+                self._report.unjudged[kind] = self._report.unjudged.get(kind, 0) + 1
+                continue
+            self._report.checked += 1
+            self._report.misses += misses
+
+    def _fail_without_tick(self, expectations: list[Expectation]) -> None:
+        for expectation in expectations:
+            at_s = (expectation.at_ns - self._header.t0_ns) / 1e9
+            self._report.checked += 1
+            self._report.misses.append(
+                Miss(expectation.line, at_s, "the replay", "tick", "one at this time", "none")
+            )

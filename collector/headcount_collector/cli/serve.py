@@ -47,9 +47,7 @@ def serve(
         raise MissingExtra(f"{error}; install what serve needs: pip install 'headcount[collector]'") from None
     if settings.store is None or settings.store_location == ":memory:":
         need_engine()
-    run_server(
-        settings, lambda url: _tell(settings, url), lambda words: err().print(Text(words, style="dim"))
-    )
+    run_server(settings, lambda url: _tell(settings, url))
 
 
 def need_engine() -> None:

@@ -155,6 +155,8 @@ class Child:
     @guarded(Tool)
     def tool(self, name: str, call_id: str | None = None, *, arguments: str | None = None) -> Tool:
         """Return a tool call: `with ctx.tool("Read"): …`. Its end is progress, unless it fails as the one before."""
+        if self.run.inert:
+            return Tool()
         capture = self._pipeline is not None and self._pipeline.settings.capture_content
         attributes = {wire.TOOL_NAME: name, wire.TOOL_CALL_ID: call_id or new_id(), wire.TURN_ID: self.turn}
         return Tool(
@@ -173,6 +175,8 @@ class Child:
 
         `trigger` says what opened the turn, where this request opens one.
         """
+        if self.run.inert:
+            return ModelRequest()
         if trigger is not None:
             self.turn = new_id()
         attributes = {
@@ -186,6 +190,8 @@ class Child:
     @guarded(Interval)
     def wait(self, reason: wire.WaitReason, waker: str | Run | None = None) -> Interval:
         """Return a legitimate wait: `with ctx.wait("approval", waker="anna"): …`; `waker` is who can end it."""
+        if self.run.inert:
+            return Interval()
         who = waker.id if isinstance(waker, Run) else waker
         attributes = {wire.WAIT_ID: new_id(), wire.WAIT_REASON: reason, wire.WAIT_WAKER: who}
         return Interval("wait", self._about(attributes), around=self.context)

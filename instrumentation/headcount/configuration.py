@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from opentelemetry.sdk.trace import SpanProcessor
 from opentelemetry.sdk.trace.export import SpanExporter
@@ -132,8 +132,7 @@ def shutdown(timeout_s: float | None = None) -> bool:
     return pipeline.sink.close(pipeline.settings.exit_timeout_s if timeout_s is None else timeout_s)
 
 
-@dataclass(frozen=True, slots=True)
-class Stats:
+class Stats(NamedTuple):
     """How the export goes: spans `sent`, `queued` and `dropped`, and caught faults by kind."""
 
     sent: int

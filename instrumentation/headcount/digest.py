@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import unicodedata
 
 DIGEST_LIMIT = 1 << 20
@@ -18,6 +17,8 @@ def digest(text: str) -> str | None:
     """Return the sha256 (hex) of the normalised text; None beyond `DIGEST_LIMIT` characters."""
     if len(text) > DIGEST_LIMIT:
         return None
+    import hashlib  # on first use: it loads OpenSSL
+
     return hashlib.sha256(normalise(text).encode("utf-8", "replace")).hexdigest()
 
 

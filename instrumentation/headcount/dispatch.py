@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from headcount import configuration, digest, frame, wire
-from headcount.guard import guarded
+from headcount.guard import guarded, nothing
 from headcount.pipeline import Pipeline
 from headcount.producer import new_id
 from headcount.result import milliseconds
@@ -57,30 +57,46 @@ def dispatch(
         mode=mode,
         attended=here.attended if attended is None else attended,
     )
+    _tell(
+        run,
+        description,
+        prompt,
+        expected,
+        {
+            wire.RUN_ID: run.id,
+            wire.SESSION_ID: run.session,
+            wire.OWNER_ID: run.owner or None,
+            wire.PARENT_RUN_ID: _run_id(parent) if parent is not None else here.run_id,
+            wire.AGENT_NAME: run.agent,
+            wire.MODE: mode,
+            wire.ATTENDED: run.attended,
+            wire.RUN_ALIAS: aliases(alias),
+            wire.MAX_RUNTIME_MS: milliseconds(_seconds(max_runtime)),
+            wire.RETURN_CHANNEL: channel,
+            wire.RETURN_CAN_SEND: can_send,
+            wire.REPLICA: replica,
+            wire.SUPERSEDES: _run_ids(supersedes),
+            wire.REQUEST_MODEL: model,
+        },
+    )
+    return run
+
+
+@guarded(nothing)
+def _tell(
+    run: Run,
+    description: str | None,
+    prompt: str | None,
+    expected: float | timedelta | datetime | None,
+    attributes: dict[str, wire.Value],
+) -> None:
     pipeline = configuration.current()
     if pipeline is None:
-        return run
-    attributes: dict[str, wire.Value] = {
-        wire.RUN_ID: run.id,
-        wire.SESSION_ID: run.session,
-        wire.OWNER_ID: run.owner or None,
-        wire.PARENT_RUN_ID: _run_id(parent) if parent is not None else here.run_id,
-        wire.AGENT_NAME: run.agent,
-        wire.MODE: mode,
-        wire.ATTENDED: run.attended,
-        wire.RUN_ALIAS: aliases(alias),
-        wire.EXPECTED_BY: _moment(expected, pipeline.now()),
-        wire.MAX_RUNTIME_MS: milliseconds(_seconds(max_runtime)),
-        wire.RETURN_CHANNEL: channel,
-        wire.RETURN_CAN_SEND: can_send,
-        wire.REPLICA: replica,
-        wire.SUPERSEDES: _run_ids(supersedes),
-        wire.REQUEST_MODEL: model,
-        wire.EXPORT_INTERVAL_MS: pipeline.export_interval_ms,
-        **_content(pipeline, description, prompt),
-    }
+        return
+    attributes[wire.EXPECTED_BY] = _moment(expected, pipeline.now())
+    attributes[wire.EXPORT_INTERVAL_MS] = pipeline.export_interval_ms
+    attributes |= _content(pipeline, description, prompt)
     run.span_context = pipeline.event("dispatch", attributes)
-    return run
 
 
 def _content(pipeline: Pipeline, description: str | None, prompt: str | None) -> dict[str, wire.Value]:

@@ -22,10 +22,11 @@ WORKER_NAME: Final = "headcount-export"
 BATCH_SIZE: Final = 512
 ROUTINE_SHARE: Final = 0.75
 """Share of the queue that output and heartbeats may fill; the rest is kept for what changes a verdict."""
-FIRST_RETRY_S: Final = 0.25
-LONGEST_RETRY_S: Final = 5.0
 FAILURES_BEFORE_SMALLER: Final = 3
 STRIKES: Final = 3
+LAST_WORD_S: Final = 0.2
+"""Time for the worker to count what it holds, once its exporter was stopped."""
+UNREACHABLE: Final = "the process ends and the collector cannot be reached"
 
 
 class Flush:
@@ -53,10 +54,20 @@ class Outbox:
     exporter imports is never waited for by the host. What fails is kept and tried again while there is room.
     """
 
-    def __init__(self, connect: Callable[[], SpanExporter], *, capacity: int, linger_s: float) -> None:
+    def __init__(
+        self,
+        connect: Callable[[], SpanExporter],
+        *,
+        capacity: int,
+        linger_s: float,
+        first_retry_s: float = 0.25,
+        longest_retry_s: float = 5.0,
+    ) -> None:
         self._connect = connect
         self._capacity = capacity
         self._linger_s = linger_s
+        self._first_retry_s = first_retry_s
+        self._longest_retry_s = longest_retry_s
         self.sent = 0
         self.dropped = 0
         self.after_fork()
@@ -65,6 +76,7 @@ class Outbox:
         """Begin empty: what was queued belongs to the parent, whose worker still has it."""
         self._queue: SimpleQueue[ReadableSpan | Flush] = SimpleQueue()
         self._held: deque[ReadableSpan | Flush] = deque()
+        self._awaited: deque[Flush] = deque()
         self._hurry = threading.Event()
         self._starting = threading.Lock()
         self._worker: threading.Thread | None = None
@@ -102,12 +114,17 @@ class Outbox:
             self._closing = True
             return not self.queued
         self._closing = True
-        complete = self._mark(Flush(last=True), timeout_s)
-        if not complete and self._exporter is not None:
+        mark = Flush(last=True)
+        if self._mark(mark, timeout_s):
+            return True
+        if self._exporter is not None:
             self._exporter.shutdown()
-        return complete
+        if not mark.done.wait(LAST_WORD_S):
+            self._lose(self.queued, UNREACHABLE)
+        return False
 
     def _mark(self, mark: Flush, timeout_s: float) -> bool:
+        self._awaited.append(mark)
         self._queue.put(mark)
         self._hurry.set()
         if self._worker is None and not self._start() and mark.last:
@@ -141,7 +158,7 @@ class Outbox:
                 complain(
                     f"export: {type(error).__name__}", "headcount: the export worker failed", error=error
                 )
-                self._pause(LONGEST_RETRY_S)
+                self._pause(self._longest_retry_s)
         if self._exporter is not None:
             self._exporter.shutdown()
         context.detach(token)
@@ -151,7 +168,7 @@ class Outbox:
         if not self._held:
             item = self._queue.get()
             self._held.append(item)
-            if isinstance(item, ReadableSpan):
+            if not self._awaited:
                 self._pause(self._linger_s)
         while len(self._held) < BATCH_SIZE:
             try:
@@ -188,6 +205,7 @@ class Outbox:
 
     def _release(self, mark: Flush | ReadableSpan, complete: bool) -> None:
         if isinstance(mark, Flush):
+            self._awaited.remove(mark)
             self._stopped = self._stopped or mark.last
             mark.release(complete)
 
@@ -219,7 +237,7 @@ class Outbox:
                 self._size = (min(self._size, len(self._held)) + 1) // 2
             else:
                 self._suspect_head()
-        self._pause(min(LONGEST_RETRY_S, FIRST_RETRY_S * 2 ** min(self._failures - 1, 8)))
+        self._pause(min(self._longest_retry_s, self._first_retry_s * 2 ** min(self._failures - 1, 8)))
 
     def _suspect_head(self) -> None:
         """Give up the first span once others went three times where it did not."""
@@ -238,7 +256,7 @@ class Outbox:
         spans = [item for item in self._held if isinstance(item, ReadableSpan)]
         marks = [item for item in self._held if isinstance(item, Flush)]
         self._held.clear()
-        self._lose(len(spans), "the process ends and the collector cannot be reached")
+        self._lose(len(spans), UNREACHABLE)
         for mark in marks:
             self._release(mark, complete=False)
 

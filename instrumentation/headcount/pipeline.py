@@ -15,6 +15,7 @@ from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode,
 
 from headcount import producer, wire
 from headcount.connection import connect
+from headcount.guard import guarded, nothing
 from headcount.outbox import Outbox
 from headcount.provider import tracer_beside
 from headcount.settings import Settings
@@ -148,6 +149,7 @@ class Pipeline:
         self._tracer = None
         self.sink.after_fork()
 
+    @guarded(nothing)
     def _twin(self, span: Span, event: str, attributes: dict[str, wire.Clean]) -> None:
         real = span.get_span_context()
         self.sink.put(

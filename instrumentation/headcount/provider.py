@@ -13,6 +13,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Decision, Sampler, Sampl
 from opentelemetry.trace import Link, SpanKind, TraceState
 from opentelemetry.util.types import Attributes
 
+from headcount.guard import guarded_or_none
 from headcount.version import __version__
 
 
@@ -56,10 +57,24 @@ class AlwaysRecord(Sampler):
         links: Sequence[Link] | None = None,
         trace_state: TraceState | None = None,
     ) -> SamplingResult:
-        result = self._host.should_sample(parent_context, trace_id, name, kind, attributes, links)
+        result = self._decision(parent_context, trace_id, name, kind, attributes, links)
+        if result is None:
+            return SamplingResult(Decision.RECORD_ONLY, attributes)
         if result.decision is not Decision.DROP:
             return result
         return SamplingResult(Decision.RECORD_ONLY, attributes, result.trace_state)
+
+    @guarded_or_none
+    def _decision(
+        self,
+        parent_context: Context | None,
+        trace_id: int,
+        name: str,
+        kind: SpanKind | None,
+        attributes: Attributes,
+        links: Sequence[Link] | None,
+    ) -> SamplingResult | None:
+        return self._host.should_sample(parent_context, trace_id, name, kind, attributes, links)
 
     def get_description(self) -> str:
         return f"AlwaysRecord({self._host.get_description()})"

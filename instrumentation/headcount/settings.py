@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from opentelemetry.sdk.trace import SpanProcessor
 from opentelemetry.sdk.trace.export import SpanExporter
@@ -53,7 +52,8 @@ def headers_from_environment() -> dict[str, str]:
     token = os.environ.get("HEADCOUNT_TOKEN")
     if not token and (path := os.environ.get("HEADCOUNT_TOKEN_FILE")):
         try:
-            token = Path(path).read_text(encoding="utf-8").strip()
+            with open(path, encoding="utf-8") as file:
+                token = file.read().strip()
         except OSError as error:
             complain("HEADCOUNT_TOKEN_FILE", "headcount: HEADCOUNT_TOKEN_FILE cannot be read: %s", error)
     return {"authorization": f"Bearer {token}"} if token else {}

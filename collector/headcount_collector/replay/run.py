@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
@@ -22,6 +23,8 @@ from headcount_collector.evidence.replay_file import (
 )
 from headcount_collector.judge.policy import Policy
 from headcount_collector.judge.verdict import Verdict
+from headcount_collector.receive.errors import Malformed
+from headcount_collector.receive.otlp_json import request_from_json
 from headcount_collector.replay.check import Miss, World, misses_of
 from headcount_collector.replay.errors import ReplayError
 from headcount_collector.store.client import Store

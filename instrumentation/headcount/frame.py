@@ -81,5 +81,6 @@ class Attached:
     def undo(self) -> None:
         """Restore what was current before. Elsewhere (in a finaliser's context) there is nothing to restore."""
         # The public `detach` logs a traceback there, for something the host did not do.
+        runtime = getattr(context, "_RUNTIME_CONTEXT", context)
         with contextlib.suppress(ValueError, RuntimeError):
-            context._RUNTIME_CONTEXT.detach(self._token)
+            runtime.detach(self._token)

@@ -26,7 +26,7 @@ FAILURES_BEFORE_SMALLER: Final = 3
 STRIKES: Final = 3
 LAST_WORD_S: Final = 0.2
 """Time for the worker to count what it holds, once its exporter was stopped."""
-UNREACHABLE: Final = "the process ends and the collector cannot be reached"
+UNREACHABLE: Final = "at the end the collector cannot be reached"
 
 
 class Flush:
@@ -81,6 +81,7 @@ class Outbox:
         self._starting = threading.Lock()
         self._worker: threading.Thread | None = None
         self._exporter: SpanExporter | None = None
+        self._exporter_shut = False
         self._closing = False
         self._stopped = False
         self._failures = 0
@@ -117,8 +118,7 @@ class Outbox:
         mark = Flush(last=True)
         if self._mark(mark, timeout_s):
             return True
-        if self._exporter is not None:
-            self._exporter.shutdown()
+        self._shut_exporter()
         if not mark.done.wait(LAST_WORD_S):
             self._lose(self.queued, UNREACHABLE)
         return False
@@ -149,7 +149,9 @@ class Outbox:
             self._starting.release()
 
     def _work(self) -> None:
-        token = context.attach(context.set_value(context._SUPPRESS_INSTRUMENTATION_KEY, True))
+        # The key has no public name; without it the host's HTTP instrumentation would trace our exports.
+        key = getattr(context, "_SUPPRESS_INSTRUMENTATION_KEY", "suppress_instrumentation")
+        token = context.attach(context.set_value(key, True))
         while not self._stopped:
             try:
                 self._collect()
@@ -159,9 +161,13 @@ class Outbox:
                     f"export: {type(error).__name__}", "headcount: the export worker failed", error=error
                 )
                 self._pause(self._longest_retry_s)
-        if self._exporter is not None:
-            self._exporter.shutdown()
+        self._shut_exporter()
         context.detach(token)
+
+    def _shut_exporter(self) -> None:
+        if self._exporter is not None and not self._exporter_shut:
+            self._exporter_shut = True
+            self._exporter.shutdown()
 
     def _collect(self) -> None:
         """Wait for something to export and let more gather; top up what is held."""

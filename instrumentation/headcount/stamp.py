@@ -28,7 +28,7 @@ class StampProcessor(SpanProcessor):
         if present is None or wire.SESSION_ID not in present:
             stamp[wire.SESSION_ID] = inside.session
         span.set_attributes(stamp)
-        setattr(span._attributes, _MARK, stamp)
+        setattr(getattr(span, "_attributes", span), _MARK, stamp)
 
     @guarded(nothing)
     def _on_ending(self, span: Span) -> None:

@@ -13,7 +13,7 @@ from headcount_collector.derive.family import Family
 from headcount_collector.derive.kinds import Kinds
 from headcount_collector.derive.naming import Names, directory
 from headcount_collector.derive.neighbours import Circle, neighbours
-from headcount_collector.derive.rows import RunKey, TouchedRow
+from headcount_collector.derive.rows import Places, RunKey, TouchedRow
 from headcount_collector.derive.split import split
 from headcount_collector.judge.facts import Facts
 from headcount_collector.store.client import Store
@@ -166,7 +166,7 @@ class FactsLoader:
         evidence = rows.evidence(self._store, places)
         activity = rows.activity(self._store, places)
         wakers = {waker for key in runs for waker in _wakers(scene, key)}
-        owners = [key for key in runs if scene.families[key.session].children_of(key.run)]
+        owners = {key for key in runs if scene.families[key.session].children_of(key.run)}
         calls = rows.calls(self._store, places, list(wakers), owners)
         heard = {*(row.producer for row in evidence), *(row.producer for row in activity)}
         scene.clocks = self._clocks(heard, scene.clocks)
@@ -174,7 +174,7 @@ class FactsLoader:
         split(sources, scene.names, places, scene.clocks, evidence, activity, calls)
         scene.sources = sources
 
-    def _places(self, scene: _Scene, runs: Collection[RunKey]) -> dict[RunKey, RunKey]:
+    def _places(self, scene: _Scene, runs: Collection[RunKey]) -> Places:
         """Return under which names to look, each with the run that all of it belongs to.
 
         A name that several runs claim stands for itself: its evidence is dealt out by time. Records that name no
@@ -192,7 +192,7 @@ class FactsLoader:
             home = places.get(RunKey(session, name))
             if home is not None:
                 places.setdefault(RunKey("", name), home)
-        return places
+        return Places.of(places)
 
     def _clocks(self, producers: Iterable[str], known: Clocks) -> Clocks:
         missing = [producer for producer in set(producers) - {""} if producer not in known]

@@ -8,13 +8,20 @@ from dataclasses import dataclass, field
 
 from headcount_collector.derive.clocks import Clocks
 from headcount_collector.derive.pairing import still_open
-from headcount_collector.derive.rows import ActivityRow, CallRow, EvidenceRow, OpenCall
+from headcount_collector.derive.rows import (
+    FIRST_TOKEN,
+    TOOL_SUCCEEDED,
+    ActivityRow,
+    CallRow,
+    EvidenceRow,
+    OpenCall,
+    output_ns,
+    output_tokens,
+    output_value,
+)
 from headcount_collector.judge.facts import Failure, OpenTool, Request, Turn
 
 MS = 1_000_000
-
-Moment = Callable[[str, int], int]
-"""(producer, event time) → corrected moment."""
 
 
 @dataclass(slots=True)
@@ -66,8 +73,9 @@ class Timing:
         self._floor = None if dispatched_at is None else dispatched_at - clocks.skew_ns
         self._moved: dict[int, int] = {}
         for row in early:
-            moment = row.event_ns // MS
-            self._moved[moment] = min(self._moved.get(moment, row.received_ns), row.received_ns)
+            kept = output_ns(output_value(row.event_ns)) if row.event == "output" else row.event_ns
+            for moment in {row.event_ns // MS, kept // MS}:
+                self._moved[moment] = min(self._moved.get(moment, row.received_ns), row.received_ns)
 
     def of_row(self, row: EvidenceRow) -> int:
         at = self._clocks.at(row.producer, row.event_ns, row.received_ns)
@@ -80,6 +88,14 @@ class Timing:
         if self._moved:
             event_ns = self._moved.get(event_ns // MS, event_ns)
         return self._after_dispatch(producer, event_ns)
+
+    def of(self, producer: str) -> Callable[[int], int]:
+        """Return `of_state` for one producer, without what need not be asked for every moment."""
+        clock = self._clocks.of(producer)
+        if not producer or not (clock.known or self._floor is None):
+            return lambda event_ns: self.of_state(producer, event_ns)
+        shift = clock.offset_ns
+        return lambda event_ns: event_ns + shift
 
     def _after_dispatch(self, producer: str, at: int) -> int:
         if self._floor is None or at >= self._floor or self._clocks.of(producer).known:
@@ -102,20 +118,24 @@ def pulse(activity: Iterable[ActivityRow], calls: Iterable[CallRow], timing: Tim
 
 
 def _add_activity(found: Pulse, row: ActivityRow, timing: Timing) -> None:
-    producer, at = row.producer, timing.of_state
-    moments = [at(producer, moment * MS) for moment in row.moments]
+    at = timing.of(row.producer)
+    tools, first_tokens, moments = found.tools, found.first_tokens, []
+    for value in row.pulse:
+        moment = at((value >> 2) * MS)
+        moments.append(moment)
+        what = value & 3
+        if what == TOOL_SUCCEEDED:
+            tools[row.turn].add(moment)
+        elif what == FIRST_TOKEN:
+            first_tokens[row.turn].add(moment)
     found.moments.update(moments)
     if moments:
-        found.last_by_producer[producer] = max(found.last_by_producer.get(producer, 0), *moments)
-    if row.tools:
-        found.tools[row.turn].update(at(producer, moment * MS) for moment in row.tools)
-    if row.first_tokens:
-        found.first_tokens[row.turn].update(at(producer, moment * MS) for moment in row.first_tokens)
-    for moment, tokens in zip(*row.outputs, strict=True):
-        _raise(found.outputs[row.turn], at(producer, moment * MS), tokens)
-    for key, event_ns in zip(*row.children, strict=True):
-        moment = at(producer, event_ns)
-        found.children[key] = min(found.children.get(key, moment), moment)
+        found.last_by_producer[row.producer] = max(found.last_by_producer.get(row.producer, 0), *moments)
+    for value in row.outputs:
+        _raise(found.outputs[row.turn], at(output_ns(value)), output_tokens(value))
+    for key in row.children:
+        first = at(row.first_ns)
+        found.children[key] = min(found.children.get(key, first), first)
     found.models.update(row.models)
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
 from headcount_collector.store.client import Store
-
-SEPARATOR = "\x1f"
-"""Stands between session and run where the queries want one text for both."""
 
 
 class RunKey(NamedTuple):
@@ -18,15 +16,6 @@ class RunKey(NamedTuple):
 
     session: str
     run: str
-
-    @property
-    def text(self) -> str:
-        return f"{self.session}{SEPARATOR}{self.run}"
-
-    @classmethod
-    def of_text(cls, text: str) -> RunKey:
-        session, _, run = text.partition(SEPARATOR)
-        return cls(session, run)
 
 
 class DispatchRow(NamedTuple):
@@ -83,17 +72,39 @@ class EvidenceRow(NamedTuple):
 
 
 class ActivityRow(NamedTuple):
-    """Moments are milliseconds; `outputs` are (moments, tokens), `children` (keys, nanoseconds)."""
+    """`pulse` are milliseconds * 4 + what it was (TOOL_SUCCEEDED, FIRST_TOKEN or other); `outputs` sixteenths of a second
+    * 2^28 + cumulative tokens; `home` the place of the run in what was asked, from 1."""
 
-    run: str
+    home: int
     producer: str
     turn: str
-    moments: list[int]
-    tools: list[int]
-    first_tokens: list[int]
-    outputs: tuple[list[int], list[int]]
-    children: tuple[list[str], list[int]]
+    pulse: list[int]
+    outputs: list[int]
+    children: list[str]
     models: list[str]
+    first_ns: int
+
+
+TOOL_SUCCEEDED, FIRST_TOKEN = 1, 2
+
+
+def pulse_ns(value: int) -> int:
+    """Return the event time, to the millisecond, of a value of `pulse`."""
+    return (value >> 2) * 1_000_000
+
+
+def output_ns(value: int) -> int:
+    """Return the event time, to a sixteenth of a second, of a value of `outputs`."""
+    return (value >> 28) * 62_500_000
+
+
+def output_value(event_ns: int) -> int:
+    """Return what `outputs` keeps of a moment, without tokens."""
+    return event_ns // 62_500_000 << 28
+
+
+def output_tokens(value: int) -> int:
+    return value & 0xFFFFFFF
 
 
 class OpenCall(NamedTuple):
@@ -112,7 +123,7 @@ class CallRow(NamedTuple):
     turn, producer); `triggered` (began, came back, turn, trigger, stream, producer); `added` (came back, tokens,
     turn, producer); `awaited` (call, came back, producer); `requests` (began, producer)."""
 
-    run: str
+    home: int
     event: str
     came_back: int
     open: list[tuple[int, str, str, int, str, str, int, str]]
@@ -167,27 +178,44 @@ def owner_evidence(store: Store, sessions: Sequence[str]) -> list[EvidenceRow]:
     return first_arrivals(ask(store, "owners", sessions=sessions))
 
 
-def evidence(store: Store, runs_of_names: Mapping[RunKey, RunKey]) -> list[EvidenceRow]:
-    return first_arrivals(ask(store, "evidence", **_keys(runs_of_names)))
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Under which names to look, and the run (or shared name) that each stands for."""
+
+    homes: Mapping[RunKey, RunKey]
+    order: tuple[RunKey, ...]
+    """The distinct homes; the answers name them by their place here, from 1."""
+
+    @classmethod
+    def of(cls, homes: Mapping[RunKey, RunKey]) -> Places:
+        return cls(homes, tuple(dict.fromkeys(homes.values())))
+
+    def __getitem__(self, home: int) -> RunKey:
+        return self.order[home - 1]
+
+    def parameters(self) -> dict[str, object]:
+        place = {run: number for number, run in enumerate(self.order, 1)}
+        return {
+            "name_sessions": [name.session for name in self.homes],
+            "name_runs": [name.run for name in self.homes],
+            "homes": [place[run] for run in self.homes.values()],
+        }
 
 
-def activity(store: Store, runs_of_names: Mapping[RunKey, RunKey]) -> list[ActivityRow]:
-    keys = _keys(runs_of_names)
-    found = ask(store, "activity", **keys, runs_of_names=[run.text for run in runs_of_names.values()])
-    return [ActivityRow._make(row) for row in found]
+def evidence(store: Store, places: Places) -> list[EvidenceRow]:
+    asked = places.parameters()
+    del asked["homes"]
+    sessions = list({name.session for name in places.homes})
+    return first_arrivals(ask(store, "evidence", sessions=sessions, **asked))
 
 
-def calls(
-    store: Store, runs_of_names: Mapping[RunKey, RunKey], wakers: Sequence[str], owners: Sequence[RunKey]
-) -> list[CallRow]:
-    found = ask(
-        store,
-        "calls",
-        **_keys(runs_of_names),
-        runs_of_names=[run.text for run in runs_of_names.values()],
-        wakers=wakers,
-        owners=[owner.text for owner in owners],
-    )
+def activity(store: Store, places: Places) -> list[ActivityRow]:
+    return [ActivityRow._make(row) for row in ask(store, "activity", **places.parameters())]
+
+
+def calls(store: Store, places: Places, wakers: Sequence[str], owners: Collection[RunKey]) -> list[CallRow]:
+    homes = [number for number, run in enumerate(places.order, 1) if run in owners]
+    found = ask(store, "calls", **places.parameters(), wakers=wakers, owners=homes)
     return [CallRow._make(row) for row in found]
 
 
@@ -205,11 +233,3 @@ def first_arrivals(found: list[tuple[Any, ...]]) -> list[EvidenceRow]:
         if other is None or row.received_ns < other.received_ns:
             kept[key] = row
     return list(kept.values())
-
-
-def _keys(runs_of_names: Mapping[RunKey, RunKey]) -> dict[str, object]:
-    return {
-        "sessions": list({name.session for name in runs_of_names}),
-        "runs": list({name.run for name in runs_of_names}),
-        "names": [name.text for name in runs_of_names],
-    }

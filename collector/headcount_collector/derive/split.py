@@ -8,19 +8,25 @@ from typing import TypeVar
 from headcount_collector.derive.assemble import Sources
 from headcount_collector.derive.clocks import Clocks
 from headcount_collector.derive.naming import Names
-from headcount_collector.derive.rows import ActivityRow, CallRow, EvidenceRow, RunKey
+from headcount_collector.derive.rows import (
+    ActivityRow,
+    CallRow,
+    EvidenceRow,
+    Places,
+    RunKey,
+    output_ns,
+    pulse_ns,
+)
 
 T = TypeVar("T")
 RunAt = Callable[[str, int], str]
 """(producer, event time) → the run that the name means then."""
 
-_MS = 1_000_000
-
 
 def split(
     sources: Mapping[RunKey, Sources],
     names: Mapping[str, Names],
-    places: Mapping[RunKey, RunKey],
+    places: Places,
     clocks: Clocks,
     evidence: Iterable[EvidenceRow],
     activity: Iterable[ActivityRow],
@@ -35,7 +41,7 @@ def split(
         return sources.get(RunKey(session, run)) or Sources(session, run)
 
     for row in evidence:
-        place = places.get(RunKey(row.session, row.run))
+        place = places.homes.get(RunKey(row.session, row.run))
         if place is None:
             continue
         book = names[place.session]
@@ -44,7 +50,7 @@ def split(
             run = book.run_at(run, clocks.at(row.producer, row.event_ns, row.received_ns))
         give(place.session, run).evidence.append(row)
     for state in activity:
-        place = RunKey.of_text(state.run)
+        place = places[state.home]
         book = names[place.session]
         claimers = book.claimers(place.run)
         if len(claimers) == 1:
@@ -55,7 +61,7 @@ def split(
                 _activity_of(state, run, _run_at(book, place.run, clocks))
             )
     for call in calls:
-        place = RunKey.of_text(call.run)
+        place = places[call.home]
         book = names[place.session]
         claimers = book.claimers(place.run)
         if len(claimers) == 1:
@@ -72,19 +78,17 @@ def _run_at(book: Names, name: str, clocks: Clocks) -> RunAt:
 
 
 def _activity_of(row: ActivityRow, run: str, run_at: RunAt) -> ActivityRow:
-    def ours(moments: Iterable[int]) -> list[int]:
-        return [moment for moment in moments if run_at(row.producer, moment * _MS) == run]
+    def ours(values: Iterable[int], ns: Callable[[int], int]) -> list[int]:
+        return [value for value in values if run_at(row.producer, ns(value)) == run]
 
-    outputs = [pair for pair in zip(*row.outputs, strict=True) if run_at(row.producer, pair[0] * _MS) == run]
-    children = [pair for pair in zip(*row.children, strict=True) if run_at(row.producer, pair[1]) == run]
-    moments = ours(row.moments)
+    pulse = ours(row.pulse, pulse_ns)
+    outputs = ours(row.outputs, output_ns)
+    heard = bool(pulse or outputs)
     return row._replace(
-        moments=moments,
-        tools=ours(row.tools),
-        first_tokens=ours(row.first_tokens),
-        outputs=([moment for moment, _ in outputs], [tokens for _, tokens in outputs]),
-        children=([key for key, _ in children], [at for _, at in children]),
-        models=row.models if moments else [],
+        pulse=pulse,
+        outputs=outputs,
+        children=row.children if heard else [],
+        models=row.models if heard else [],
     )
 
 

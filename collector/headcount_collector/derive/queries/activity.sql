@@ -1,14 +1,12 @@
 -- The frequent events of each run, gathered from all its names, a row for each producer and turn.
+WITH arrayMap((session, run) -> cityHash64(session, run), {name_sessions:Array(String)}, {name_runs:Array(String)}) AS keys
 SELECT
-    transform(concat(session_id, '\x1f', run_id), {names:Array(String)}, {runs_of_names:Array(String)}, '') AS run,
-    producer, turn,
-    bitmapToArray(groupBitmapMergeState(moments)) AS moments,
-    bitmapToArray(groupBitmapMergeState(tools)) AS tools,
-    bitmapToArray(groupBitmapMergeState(first_tokens)) AS first_tokens,
-    maxMapMerge(outputs) AS outputs,
-    minMapMerge(children) AS children,
-    groupUniqArrayMerge(models) AS models
+    transform(run_key, keys, {homes:Array(UInt32)}, 0) AS home, producer, turn,
+    bitmapToArray(groupBitmapMergeState(pulse)) AS pulse,
+    bitmapToArray(groupBitmapMergeState(outputs)) AS outputs,
+    groupUniqArrayMerge(children) AS children,
+    groupUniqArrayMerge(models) AS models,
+    min(first_ns) AS first_ns
 FROM activity
-WHERE session_id IN {sessions:Array(String)} AND run_id IN {runs:Array(String)}
-    AND concat(session_id, '\x1f', run_id) IN {names:Array(String)}
-GROUP BY run, producer, turn
+WHERE run_key IN keys
+GROUP BY home, producer, turn

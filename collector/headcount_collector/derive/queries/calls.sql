@@ -1,8 +1,9 @@
 -- Tool calls and model requests of each run, gathered from all its names, a row for each kind: how many came back,
 -- and one by one only those that the judgement asks for. `unclaimed` are ends that met no beginning: in order of time
 -- they close what is open and has nothing that an end could name.
+WITH arrayMap((session, run) -> cityHash64(session, run), {name_sessions:Array(String)}, {name_runs:Array(String)}) AS keys
 SELECT
-    run, event,
+    home, event,
     countIf(came_back > 0) AS came_back_count,
     groupArrayIf((began, tool, call, keyed, turn, trigger, stream, producer), pending AND came_back = 0) AS open,
     if(
@@ -21,18 +22,17 @@ SELECT
     ) AS triggered,
     groupArrayIf((came_back, tokens, turn, producer), tokens > 0 AND came_back > 0) AS added,
     groupArrayIf((call, came_back, producer), call != '' AND came_back > 0 AND call IN {wakers:Array(String)}) AS awaited,
-    if(run IN {owners:Array(String)}, groupArrayIf((began, producer), event = 'model_request'), []) AS requests
+    if(home IN {owners:Array(UInt32)}, groupArrayIf((began, producer), event = 'model_request'), []) AS requests
 FROM
 (
     SELECT
-        transform(concat(session_id, '\x1f', run_id), {names:Array(String)}, {runs_of_names:Array(String)}, '') AS run,
+        transform(run_key, keys, {homes:Array(UInt32)}, 0) AS home,
         event, key, max(c.producer) AS producer, max(c.pending) AS pending, max(c.keyed) AS keyed, min(c.began) AS began,
         max(c.succeeded) AS succeeded, max(c.failed) AS failed, greatest(succeeded, failed) AS came_back,
         max(c.tool) AS tool, max(c.call) AS call, max(c.error) AS error, max(c.turn) AS turn,
         max(c.trigger) AS trigger, max(c.stream) AS stream, max(c.tokens) AS tokens
     FROM call AS c
-    WHERE session_id IN {sessions:Array(String)} AND run_id IN {runs:Array(String)}
-        AND concat(session_id, '\x1f', run_id) IN {names:Array(String)}
-    GROUP BY run, event, key
+    WHERE run_key IN keys
+    GROUP BY home, event, key
 )
-GROUP BY run, event
+GROUP BY home, event

@@ -2,7 +2,7 @@
 SELECT
     producer,
     min(lag_ns) AS lag_ns,
-    length(groupUniqArrayMerge(3)(records)) AS records,
+    uniqUpToMerge(3)(records) AS records,
     max(last_ns) AS last_ns,
     max(keepalive_ms) AS keepalive_ms,
     max(export_interval_ms) AS export_interval_ms,
@@ -11,8 +11,8 @@ FROM
 (
     SELECT
         producer, block,
-        min(p.lag_ns) AS lag_ns, groupUniqArrayMergeState(3)(p.records) AS records,
-        length(minMapMerge(p.numbers).1) AS numbered, max(p.highest) AS highest, max(p.last_ns) AS last_ns,
+        min(p.lag_ns) AS lag_ns, uniqUpToMergeState(3)(p.records) AS records,
+        groupBitmapMerge(p.numbers) AS numbered, max(p.highest) AS highest, max(p.last_ns) AS last_ns,
         max(p.keepalive_ms) AS keepalive_ms, max(p.export_interval_ms) AS export_interval_ms
     FROM producer AS p
     WHERE producer IN {producers:Array(String)}

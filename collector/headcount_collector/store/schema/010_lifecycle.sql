@@ -4,6 +4,8 @@ CREATE TABLE IF NOT EXISTS lifecycle
 (
     session_id String,
     run_id String,
+    session_key UInt64,
+    run_key UInt64,
     event LowCardinality(String),
     phase LowCardinality(String),
     event_ns Int64,

@@ -1,6 +1,6 @@
 CREATE MATERIALIZED VIEW IF NOT EXISTS evidence_from_lifecycle_mv TO evidence AS
 SELECT
-    session_id, event, run_id, identity, phase, event_ns, start_ns, received_ns, producer, span_id, parent_span_id,
+    session_key, run_key, session_id, event, run_id, identity, phase, event_ns, start_ns, received_ns, producer, span_id, parent_span_id,
     foreign, owner, service, agent, parent, child, aliases, tokens,
     mapFilter(
         (key, value) -> (startsWith(key, 'subagent.') OR key IN ('gen_ai.request.model', 'error.type'))

@@ -1,13 +1,16 @@
 CREATE MATERIALIZED VIEW IF NOT EXISTS activity_from_lifecycle_mv TO activity AS
-WITH toUInt64(intDiv(greatest(event_ns, 0), 1000000)) AS moment_ms
+WITH
+    toUInt64(greatest(event_ns, 0)) AS moment_ns,
+    multiIf(event = 'tool_call' AND phase != 'pending' AND error = '', 1, event = 'first_token', 2, 0) AS what
 SELECT
-    session_id, run_id, producer, turn,
-    groupBitmapState(moment_ms) AS moments,
-    groupBitmapStateIf(moment_ms, event = 'tool_call' AND phase != 'pending' AND error = '') AS tools,
-    groupBitmapStateIf(moment_ms, event = 'first_token') AS first_tokens,
-    maxMapState(if(event = 'output', [moment_ms], []), if(event = 'output', [tokens], [])) AS outputs,
-    minMapState(if(child != '', [child], []), if(child != '', [event_ns], [])) AS children,
-    groupUniqArrayStateIf(toString(model), model != '') AS models
+    run_key, producer, turn, any(session_id) AS session_id, any(run_id) AS run_id,
+    groupBitmapState(intDiv(moment_ns, 1000000) * 4 + what) AS pulse,
+    groupBitmapStateIf(
+        bitOr(bitShiftLeft(intDiv(moment_ns, 62500000), 28), least(tokens, 268435455)), event = 'output'
+    ) AS outputs,
+    groupUniqArrayStateIf(child, child != '') AS children,
+    groupUniqArrayStateIf(toString(model), model != '') AS models,
+    min(event_ns) AS first_ns
 FROM lifecycle
 WHERE event IN ('tool_call', 'model_request', 'first_token', 'output', 'heartbeat', 'activity')
-GROUP BY session_id, run_id, producer, turn
+GROUP BY run_key, producer, turn

@@ -2,8 +2,7 @@
 -- a call. The two spans of a pair meet by call id, else since the pending one names the ended one as its parent.
 CREATE TABLE IF NOT EXISTS call
 (
-    session_id String CODEC(ZSTD(1)),
-    run_id String CODEC(ZSTD(1)),
+    run_key UInt64,
     event LowCardinality(String),
     key String CODEC(ZSTD(1)),
     producer SimpleAggregateFunction(max, String) CODEC(ZSTD(1)),
@@ -22,5 +21,6 @@ CREATE TABLE IF NOT EXISTS call
     written SimpleAggregateFunction(max, DateTime) DEFAULT now() CODEC(ZSTD(1))
 )
 ENGINE = AggregatingMergeTree
-ORDER BY (session_id, run_id, event, key)
+ORDER BY (run_key, event, key)
 TTL written + toIntervalDay($retention_days)
+SETTINGS index_granularity = 256

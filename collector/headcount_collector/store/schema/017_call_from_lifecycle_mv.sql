@@ -1,6 +1,6 @@
 CREATE MATERIALIZED VIEW IF NOT EXISTS call_from_lifecycle_mv TO call AS
 SELECT
-    session_id, run_id, event,
+    run_key, event,
     multiIf(
         call != '' AND event = 'tool_call', concat('call:', call),
         phase = 'pending' AND parent_span_id != '', parent_span_id,

@@ -5,8 +5,9 @@ CREATE TABLE IF NOT EXISTS producer
     producer String CODEC(ZSTD(1)),
     block UInt64 CODEC(ZSTD(1)),
     lag_ns SimpleAggregateFunction(min, Int64) CODEC(ZSTD(1)),
-    records AggregateFunction(groupUniqArray(3), String) CODEC(ZSTD(1)),
-    numbers AggregateFunction(minMap, Array(UInt64), Array(Int64)) CODEC(ZSTD(1)),
+    records AggregateFunction(uniqUpTo(3), String) CODEC(ZSTD(1)),
+    numbers AggregateFunction(groupBitmap, UInt64) CODEC(ZSTD(1)),
+    moments AggregateFunction(minMap, Array(UInt64), Array(Int64)) CODEC(ZSTD(1)),
     highest SimpleAggregateFunction(max, UInt64) CODEC(ZSTD(1)),
     last_ns SimpleAggregateFunction(max, Int64) CODEC(ZSTD(1)),
     keepalive_ms SimpleAggregateFunction(max, UInt64),
@@ -16,3 +17,4 @@ CREATE TABLE IF NOT EXISTS producer
 ENGINE = AggregatingMergeTree
 ORDER BY (producer, block)
 TTL written + toIntervalDay($retention_days)
+SETTINGS index_granularity = 128

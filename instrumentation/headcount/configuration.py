@@ -87,9 +87,15 @@ def install(pipeline: Pipeline | None) -> Pipeline | None:
     with _lock:
         replaced, _pipeline, _decided = _pipeline, pipeline, True
     if pipeline is not None:
-        pipeline.join_host()
         _hook_exit()
+        _prepare(pipeline)
     return replaced
+
+
+@guarded(nothing)
+def _prepare(pipeline: Pipeline) -> None:
+    """Join the host and detect the resource now: it can take a while, and no event should wait for it."""
+    pipeline.tracer()
 
 
 def current() -> Pipeline | None:

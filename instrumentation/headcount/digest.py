@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 DIGEST_LIMIT = 1 << 20
-"""Characters beyond which a text gets a size but no digest: normalising more would hold up the host."""
+"""Characters beyond which a text has no digest: normalising and hashing more would hold up the host."""
 
 
 def normalise(text: str) -> str:
@@ -14,30 +14,32 @@ def normalise(text: str) -> str:
 
 
 def digest(text: str) -> str | None:
-    """Return the sha256 (hex) of the normalised text; None beyond `DIGEST_LIMIT` characters."""
-    if len(text) > DIGEST_LIMIT:
-        return None
-    import hashlib  # on first use: it loads OpenSSL
-
-    return hashlib.sha256(normalise(text).encode("utf-8", "replace")).hexdigest()
+    """Return the sha256 (hex) of a normalised prompt, description or error; None beyond `DIGEST_LIMIT`."""
+    return None if len(text) > DIGEST_LIMIT else _sha256(normalise(text).encode("utf-8", "replace"))
 
 
 def measure(result: object) -> tuple[int | None, str | None]:
-    """Return size in bytes and digest of a result.
+    """Return size in bytes and digest of a result. The digest is of the bytes as they are: a result is compared, not
+    searched for.
 
-    Text and bytes are measured, an int is taken as the size itself, None is a result of size 0. Anything else
-    has a size nobody agreed on: both are None, which reads as "there is a result".
+    An int is taken as the size itself, None is a result of size 0. Anything but text and bytes has a size nobody
+    agreed on: both are None, which reads as "there is a result".
     """
     if result is None:
         return 0, None
     if isinstance(result, str):
-        return len(result.encode("utf-8", "replace")), digest(result)
-    if isinstance(result, bytes | bytearray | memoryview):
-        size = len(bytes(result))
-        return size, digest(bytes(result).decode("utf-8", "replace")) if size <= DIGEST_LIMIT else None
+        result = result.encode("utf-8", "replace")
+    if isinstance(result, bytes | bytearray):
+        return len(result), _sha256(result) if len(result) <= DIGEST_LIMIT else None
     if isinstance(result, int) and not isinstance(result, bool):
         return max(result, 0), None
     return None, None
+
+
+def _sha256(content: bytes | bytearray) -> str:
+    import hashlib  # on first use: it loads OpenSSL
+
+    return hashlib.sha256(content).hexdigest()
 
 
 def error_type(error: BaseException) -> str:

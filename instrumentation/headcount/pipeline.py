@@ -17,7 +17,7 @@ from headcount import producer, wire
 from headcount.connection import connect
 from headcount.guard import guarded, nothing
 from headcount.outbox import Outbox
-from headcount.provider import tracer_beside
+from headcount.provider import SCOPE, provider_beside, tracer_of
 from headcount.settings import Settings
 from headcount.stamp import StampProcessor
 
@@ -57,6 +57,7 @@ class Pipeline:
         self.export_interval_ms = round(settings.linger_s * 1000)
         self._processors = [_IntoSink(self.sink), *settings.span_processors]
         self._host: object | None = None
+        self._provider: TracerProvider | None = None
         self._tracer: Tracer | None = None
 
     def event(
@@ -86,7 +87,7 @@ class Pipeline:
             status=_FAILED if failed else _OK,
             start_time=at_ns,
             end_time=at_ns,
-            instrumentation_scope=tracer._instrumentation_scope,
+            instrumentation_scope=SCOPE,
         )
         self.sink.put(span, routine=event in _ROUTINE)
         return made
@@ -131,7 +132,9 @@ class Pipeline:
         """Return the tracer beside the host's present provider."""
         host = _host_provider()
         if self._tracer is None or host is not self._host:
-            self._tracer = tracer_beside(host, self.settings.service_name, self._processors)
+            # Kept, since it renews its resource in a forked process only while it lives.
+            self._provider = provider_beside(host, self.settings.service_name, self._processors)
+            self._tracer = tracer_of(self._provider)
             self._host = host
             self.join_host()
         return self._tracer
@@ -145,8 +148,9 @@ class Pipeline:
         host.add_span_processor(StampProcessor())
 
     def after_fork(self) -> None:
-        """Begin anew in a forked child: an empty queue, and the resource the child has."""
-        self._tracer = None
+        """Begin anew in a forked child: an empty queue, and the resource the host has there."""
+        if self._host is not None:
+            self._tracer = None
         self.sink.after_fork()
 
     @guarded(nothing)

@@ -10,6 +10,7 @@ from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import SpanLimits, SpanProcessor, Tracer, TracerProvider
 from opentelemetry.sdk.trace.id_generator import IdGenerator, RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Decision, Sampler, SamplingResult
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanKind, TraceState
 from opentelemetry.util.types import Attributes
 
@@ -80,10 +81,13 @@ class AlwaysRecord(Sampler):
         return f"AlwaysRecord({self._host.get_description()})"
 
 
-def tracer_beside(
+SCOPE = InstrumentationScope("headcount", __version__)
+
+
+def provider_beside(
     host: object | None, service_name: str | None, processors: Sequence[SpanProcessor]
-) -> Tracer:
-    """Return a tracer that shares the host provider's resource, ids and sampling, and none of its limits.
+) -> TracerProvider:
+    """Return a provider that shares the host provider's resource, ids and sampling, and none of its limits.
 
     `host` is None where the process has no SDK provider (yet): the resource is read from OTEL_… then.
     """
@@ -102,7 +106,12 @@ def tracer_beside(
     )
     for processor in processors:
         provider.add_span_processor(processor)
-    tracer = provider.get_tracer("headcount", __version__)
+    return provider
+
+
+def tracer_of(provider: TracerProvider) -> Tracer:
+    """Return headcount's tracer from its provider."""
+    tracer = provider.get_tracer(SCOPE.name, SCOPE.version)
     if not isinstance(tracer, Tracer):
         raise TypeError(
             f"the SDK gave {type(tracer).__name__} instead of a tracer: is OTEL_SDK_DISABLED set?"

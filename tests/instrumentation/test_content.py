@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from hashlib import sha256
 
 import pytest
 from hypothesis import given
@@ -75,6 +76,11 @@ def test_equal_texts_have_equal_digests_however_they_are_spaced_or_cased(text: s
 def test_the_digest_is_the_documented_one() -> None:
     assert digest.normalise("  \uff32eview\tTHE  \ufb01le ") == "review the file"
     assert digest.digest("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+def test_a_result_is_digested_as_it_is() -> None:
+    assert digest.measure("A  b") == (4, sha256(b"A  b").hexdigest())
+    assert digest.measure(b"A  b") == digest.measure("A  b") != digest.measure("a b")
 
 
 def test_a_huge_text_has_a_size_and_no_digest() -> None:

@@ -72,7 +72,8 @@ def test_a_host_that_comes_later_is_joined(recorder: Recorder, make_host: Callab
         pass
     assert host.attributes_of("inside")["subagent.run.id"] == ctx.run.id
     services = [event.span.resource.attributes["service.name"] for event in recorder.events_of("dispatch")]
-    assert services == ["unknown_service:python", "the-host"]
+    assert str(services[0]).startswith("unknown_service")
+    assert services[1] == "the-host"
 
 
 def test_a_host_is_stamped_once_however_often_it_is_configured(recorder: Recorder, host: Host) -> None:

@@ -67,7 +67,11 @@ def _replayed(files: list[Path], policy: Policy | None) -> Iterator[ReplayReport
 
     with contextlib.closing(Replayer.open()) as replayer:
         for path in files:
-            yield replayer.replay(read_replay_file(path), policy)
+            try:
+                file = read_replay_file(path)
+            except OSError as error:
+                raise ReplayCommandError(f"{path}: {error.strerror or error}") from None
+            yield replayer.replay(file, policy)
 
 
 def _expanded(paths: list[Path]) -> list[Path]:

@@ -1,0 +1,71 @@
+"""`headcount replay`: judging files, checking them, and what it says of files that it cannot use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.collector.test_cli import CASES, headcount
+
+MUTE = str(CASES / "03-mute-teammate-late-idle.jsonl")
+
+
+def test_a_replay_shows_how_runs_turned() -> None:
+    result = headcount("replay", MUTE)
+    assert result.exit_code == 0, result.output
+    assert "630.0 s  pc-opus is ■ done, not delivered" in result.output
+    assert "✓ recovered" in result.output
+
+
+def test_a_check_passes_where_all_holds() -> None:
+    result = headcount("replay", "--check", MUTE, str(CASES / "05-first-of-three-done.jsonl"))
+    assert result.exit_code == 0, result.output
+    assert "2 files passed, 0 failed" in result.output
+
+
+def test_a_check_fails_and_names_the_line_where_it_does_not(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.jsonl"
+    file.write_text(
+        '{"replay": 1, "t0": "2026-01-01T00:00:00Z", "title": "wrong", "tick_s": 1, "until_s": 5}\n'
+        '{"at": 0, "event": "dispatch", "run": "r1", "session": "s1"}\n'
+        '{"at": 2, "expect": {"run": "r1", "status": "blocked"}}\n'
+    )
+    result = headcount("replay", "--check", str(tmp_path))
+    assert result.exit_code == 1
+    assert "line 3, at 2 s: run r1: status is active, expected blocked" in result.output
+    document = json.loads(headcount("replay", "--check", "--json", str(file)).output)["replays"][0]
+    assert document["passed"] is False
+    assert document["misses"][0]["line"] == 3
+    assert document["runs"][0]["run"] == "r1"
+
+
+def test_another_policy_gives_another_verdict(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[policy]\nexpected = "10s"\n')
+    result = headcount("replay", MUTE, "--policy", str(policy), "--json")
+    believed = [change["to"] for change in json.loads(result.output)["replays"][0]["transitions"]]
+    assert "suspect_delivery_failure" in believed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["/does/not/exist.jsonl"], "/does/not/exist.jsonl"),
+        ([__file__], "is not JSON"),
+        ([MUTE, "--policy", "/does/not/exist.toml"], "--policy /does/not/exist.toml: No such file"),
+        ([MUTE, "--policy", MUTE], "is not TOML"),
+    ],
+)
+def test_what_cannot_be_used_is_named(arguments: list[str], says: str) -> None:
+    result = headcount("replay", *arguments)
+    assert result.exit_code == 1
+    assert says in result.stderr
+
+
+def test_an_empty_folder_and_a_policy_without_its_table_are_named(tmp_path: Path) -> None:
+    assert "is a folder without *.jsonl" in headcount("replay", str(tmp_path)).stderr
+    policy = tmp_path / "policy.toml"
+    policy.write_text("expected = '1m'\n")
+    assert "has no table [policy]" in headcount("replay", MUTE, "--policy", str(policy)).stderr

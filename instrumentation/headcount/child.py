@@ -46,7 +46,7 @@ class Child:
         self.turn = new_id()
         """The id of the child's present turn; a model request with a trigger begins another."""
         self._alias = alias
-        self._child_session = child_session or run.id
+        self._child_session = str(child_session or run.id)
         self._frame = Frame(run.session, self._child_session, run, run.attended, frame.current(), self)
         self._producer = producer.current()
         self._span: Span | None = None
@@ -61,29 +61,35 @@ class Child:
     @guarded(nothing)
     def start(self, *, attach: bool = False) -> None:
         """Tell that the child session exists. With `attach` the run holds for the code that follows."""
-        pipeline = configuration.current()
-        if pipeline is not None and self._span is None and not self.run.inert:
-            around, links = self._trace()
-            self._pipeline, self._producer = pipeline, producer.current()
-            self._span = pipeline.open(
-                f"invoke_agent {self.run.agent}" if self.run.agent else "invoke_agent",
-                "child_done",
-                self._about(
-                    {
-                        wire.AGENT_NAME: self.run.agent,
-                        wire.ATTEMPT: self.attempt,
-                        wire.CHILD_SESSION: self._child_session,
-                        wire.RUN_ALIAS: aliases(self._alias),
-                        wire.EXPORT_INTERVAL_MS: pipeline.export_interval_ms,
-                    }
-                ),
-                genai={wire.OPERATION: "invoke_agent"},
-                around=around,
-                links=links,
-                begins="start",
-            )
-        if attach and not self.run.inert:
+        if self.run.inert:
+            return
+        self._open()
+        if attach:
             self._attached = Attached(self.context())
+
+    @guarded(nothing)
+    def _open(self) -> None:
+        pipeline = configuration.current()
+        if pipeline is None or self._span is not None:
+            return
+        around, links = self._trace()
+        self._pipeline, self._producer = pipeline, producer.current()
+        attributes = {
+            wire.AGENT_NAME: self.run.agent,
+            wire.ATTEMPT: self.attempt,
+            wire.CHILD_SESSION: self._child_session,
+            wire.RUN_ALIAS: aliases(self._alias),
+            wire.EXPORT_INTERVAL_MS: pipeline.export_interval_ms,
+        }
+        self._span = pipeline.open(
+            f"invoke_agent {self.run.agent}" if self.run.agent else "invoke_agent",
+            "child_done",
+            self._about(attributes),
+            genai={wire.OPERATION: "invoke_agent"},
+            around=around,
+            links=links,
+            begins="start",
+        )
 
     @guarded(nothing)
     def finish(self, outcome: wire.Outcome | None = None, error: BaseException | None = None) -> None:

@@ -6,6 +6,7 @@ import atexit
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from headcount.settings import Settings
 
 _lock = threading.RLock()
 _pipeline: Pipeline | None = None
+_retired: list[Pipeline] = []
 _decided = False
 _exit_hooked_for = 0
 
@@ -78,7 +80,8 @@ def configure(
     )
     replaced = install(None if chosen.disabled else Pipeline(chosen))
     if replaced is not None:
-        replaced.sink.close(0.0)
+        replaced.sink.retire()
+        _retired.append(replaced)
 
 
 def install(pipeline: Pipeline | None) -> Pipeline | None:
@@ -133,9 +136,16 @@ def flush(timeout_s: float = 5.0) -> bool:
 def shutdown(timeout_s: float | None = None) -> bool:
     """Export what is left and stop; return whether all of it went. Called at the process's end by itself."""
     pipeline = install(None)
-    if pipeline is None:
+    left = [*_retired, *([pipeline] if pipeline is not None else [])]
+    _retired.clear()
+    if not left:
         return True
-    return pipeline.sink.close(pipeline.settings.exit_timeout_s if timeout_s is None else timeout_s)
+    allowed_s = left[-1].settings.exit_timeout_s if timeout_s is None else timeout_s
+    deadline_s = time.monotonic() + allowed_s
+    complete = True
+    for one in left:
+        complete = one.sink.close(max(0.0, deadline_s - time.monotonic())) and complete
+    return complete
 
 
 class Stats(NamedTuple):
@@ -188,6 +198,7 @@ def _after_fork() -> None:
     global _lock
     _lock = threading.RLock()
     producer.start_anew()
+    _retired.clear()
     if _pipeline is not None:
         _pipeline.after_fork()
 

@@ -82,6 +82,7 @@ class Outbox:
         self._worker: threading.Thread | None = None
         self._exporter: SpanExporter | None = None
         self._exporter_shut = False
+        self._last: Flush | None = None
         self._closing = False
         self._stopped = False
         self._failures = 0
@@ -107,29 +108,38 @@ class Outbox:
         """Export what was put so far; return whether all of it went within the time."""
         if self._worker is None and not self.queued:
             return True
-        return self._mark(Flush(), timeout_s)
+        mark = Flush()
+        self._mark(mark)
+        return mark.done.wait(timeout_s) and mark.complete
+
+    def retire(self) -> None:
+        """Take no more and end once what is there was exported, without waiting for it."""
+        if self._closing:
+            return
+        self._closing = True
+        if self._worker is not None or self.queued:
+            self._last = Flush(last=True)
+            self._mark(self._last)
 
     def close(self, timeout_s: float) -> bool:
-        """Take no more, export what is there, wait for it at most `timeout_s`; return whether all of it went."""
-        if self._closing or (self._worker is None and not self.queued):
-            self._closing = True
-            return not self.queued
-        self._closing = True
-        mark = Flush(last=True)
-        if self._mark(mark, timeout_s):
+        """Retire and wait for it at most `timeout_s`; return whether all of it went."""
+        self.retire()
+        last = self._last
+        if last is None:
             return True
+        if last.done.wait(timeout_s):
+            return last.complete
         self._shut_exporter()
-        if not mark.done.wait(LAST_WORD_S):
+        if not last.done.wait(LAST_WORD_S):
             self._lose(self.queued, UNREACHABLE)
         return False
 
-    def _mark(self, mark: Flush, timeout_s: float) -> bool:
+    def _mark(self, mark: Flush) -> None:
         self._awaited.append(mark)
         self._queue.put(mark)
         self._hurry.set()
         if self._worker is None and not self._start() and mark.last:
             self._work()
-        return mark.done.wait(timeout_s) and mark.complete
 
     def _start(self) -> bool:
         """Start the worker; return False where the interpreter, shutting down, has no more threads to give."""

@@ -34,6 +34,8 @@ class Sink(Protocol):
 
     def flush(self, timeout_s: float) -> bool: ...
 
+    def retire(self) -> None: ...
+
     def close(self, timeout_s: float) -> bool: ...
 
     def after_fork(self) -> None: ...
@@ -139,6 +141,7 @@ class Pipeline:
             self.join_host()
         return self._tracer
 
+    @guarded(nothing)
     def join_host(self) -> None:
         """Add the stamp to the host's provider, once."""
         host = _host_provider()

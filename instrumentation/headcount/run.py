@@ -41,9 +41,9 @@ class Run:
         attended: bool | None = None,
         span_context: SpanContext = INVALID_SPAN_CONTEXT,
     ) -> None:
-        self.id = id
-        self.session = session
-        self.owner = owner
+        self.id = str(id)
+        self.session = str(session)
+        self.owner = str(owner)
         self.agent = agent
         self.mode: wire.Mode = mode
         self.attended = attended

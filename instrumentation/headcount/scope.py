@@ -74,7 +74,7 @@ def session(id: str | None = None, *, attended: bool | None = None, owner: str =
     its root or the `owner` named here. `attended` says that a person sits there. Outside any session, one id stands
     for the whole process (HEADCOUNT_SESSION_ID, else a new one).
     """
-    return Scope(Frame(id or new_id(), owner, None, attended, outer=frame.current()))
+    return Scope(Frame(str(id or new_id()), str(owner), None, attended, outer=frame.current()))
 
 
 @guarded(Scope)

@@ -77,6 +77,9 @@ class Recorder:
     def flush(self, timeout_s: float) -> bool:
         return True
 
+    def retire(self) -> None:
+        pass
+
     def close(self, timeout_s: float) -> bool:
         return True
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, get_args
+
+from headcount.guard import complain
 
 Clean = str | bool | int | float | tuple[str, ...]
 Value = Clean | Sequence[str] | None
@@ -98,12 +100,36 @@ OUTPUT_MESSAGES: Final = "gen_ai.output.messages"
 ERROR_TYPE: Final = "error.type"
 
 
+_VOCABULARY: Final = {
+    MODE: frozenset(get_args(Mode)),
+    OUTCOME: frozenset(get_args(Outcome)),
+    LAUNCH_STATE: frozenset(get_args(LaunchState)),
+    RETURN_CHANNEL: frozenset(get_args(Channel)),
+    RESULT_SOURCE: frozenset(get_args(ResultSource)),
+    TURN_TRIGGER: frozenset(get_args(Trigger)),
+    WAIT_REASON: frozenset(get_args(WaitReason)),
+    MESSAGE_FROM: frozenset(get_args(Sender)),
+}
+
+
 def clean(attributes: Mapping[str, Value]) -> dict[str, Clean]:
-    """Return what an exporter can encode: no None, no empty list, no text that is not valid Unicode."""
+    """Return what an exporter can encode: no None, no empty list, no text that is not valid Unicode.
+
+    A word that the conventions do not have is reported and sent all the same: evidence is better than silence.
+    """
     cleaned: dict[str, Clean] = {}
     for key, value in attributes.items():
         if value is None:
             continue
+        words = _VOCABULARY.get(key)
+        if words is not None and value not in words:
+            complain(
+                f"{key}={value}",
+                "headcount: %s=%r is sent as it is, but is none of %s",
+                key,
+                value,
+                sorted(words),
+            )
         if isinstance(value, bool | int | float):
             cleaned[key] = value
         elif isinstance(value, Sequence) and not isinstance(value, str | bytes):

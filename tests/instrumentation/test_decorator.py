@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 
 import pytest
 
@@ -137,6 +137,49 @@ def test_a_generator_passes_on_what_is_sent_thrown_and_returned(recorder: Record
     assert stop.value.value == "the end"
     assert recorder.names() == WHOLE
     assert recorder.events[2].attributes["subagent.outcome"] == "ok"
+
+
+def test_an_asynchronous_generator_passes_on_what_is_sent_and_thrown(recorder: Recorder) -> None:
+    @headcount.subagent("echo")
+    async def echo() -> AsyncGenerator[object, object]:
+        sent = yield "ready"
+        try:
+            yield sent
+        except ValueError as error:
+            yield f"caught {error}"
+
+    async def main() -> list[object]:
+        generator = echo()
+        got = [
+            await anext(generator),
+            await generator.asend("hello"),
+            await generator.athrow(ValueError("x")),
+        ]
+        with pytest.raises(StopAsyncIteration):
+            await anext(generator)
+        return got
+
+    assert asyncio.run(main()) == ["ready", "hello", "caught x"]
+    assert recorder.names() == WHOLE
+
+
+def test_a_generator_closed_by_its_consumer_is_closed_itself(recorder: Recorder) -> None:
+    closed = []
+
+    @headcount.subagent("streamer")
+    def stream() -> Generator[int, None, None]:
+        try:
+            yield 1
+            yield 2
+        finally:
+            closed.append(True)
+
+    generator = stream()
+    next(generator)
+    generator.close()
+    assert closed == [True]
+    assert recorder.names() == WHOLE
+    assert recorder.events[2].attributes["subagent.outcome"] == "cancelled"
 
 
 def test_a_stream_that_fails_raises_at_its_consumer(recorder: Recorder) -> None:

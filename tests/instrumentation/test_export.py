@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -289,6 +290,28 @@ def test_an_exporter_of_ones_own_and_a_second_backend(host: Host) -> None:
     assert headcount.flush()
     assert len(kept.get_finished_spans()) == 5
     assert [span.name for span in also.get_finished_spans()] == ["execute_tool Read", "invoke_agent reviewer"]
+
+
+def test_grpc_without_its_exporter_is_named_and_http_used(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.grpc.trace_exporter", None)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint)
+    headcount.configure()
+    headcount.dispatch("reviewer")
+    receiver.wait_for(1)
+    assert "pip install opentelemetry-exporter-otlp-proto-grpc" in caplog.text
+
+
+def test_a_second_configure_replaces_the_first_and_loses_nothing(receiver: Receiver) -> None:
+    with Receiver() as first:
+        headcount.configure(first.endpoint, linger_s=60)
+        headcount.dispatch("early")
+        headcount.configure(receiver.endpoint)
+        headcount.dispatch("late")
+        assert first.wait_for(1)[0].attributes["gen_ai.agent.name"] == "early"
+        assert receiver.wait_for(1)[0].attributes["gen_ai.agent.name"] == "late"
 
 
 def test_an_outage_is_logged_once_and_by_us_alone(

@@ -77,6 +77,23 @@ def test_values_that_cannot_be_encoded_are_made_so(recorder: Recorder) -> None:
     assert recorder.events[1].attributes["subagent.result.size"] == 1
 
 
+def test_a_word_the_conventions_do_not_have_is_reported_and_sent(
+    recorder: Recorder, caplog: pytest.LogCaptureFixture
+) -> None:
+    untyped.dispatch("a", mode="sync")
+    assert recorder.events[0].attributes["subagent.mode"] == "sync"
+    assert "subagent.mode='sync'" in caplog.text
+    assert "foreground" in caplog.text
+
+
+def test_ids_of_another_type_become_text(recorder: Recorder) -> None:
+    with untyped.session(17):
+        run = untyped.dispatch("a", id=3, owner=4)
+    said = recorder.events[0].attributes
+    assert (said["session.id"], said["subagent.run.id"], said["subagent.owner.id"]) == ("17", "3", "4")
+    assert run.id == "3"
+
+
 def test_a_handler_of_the_host_that_raises_reaches_nobody(recorder: Recorder) -> None:
     class Raising(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:

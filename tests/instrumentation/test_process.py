@@ -52,6 +52,21 @@ with headcount.child(headcount.dispatch("reviewer")):
     assert [span.event for span in receiver.spans] == ["dispatch", "start", "child_done", "owner_gone"]
 
 
+def test_a_first_event_at_exit_is_exported_though_no_thread_can_be_started(
+    receiver: Receiver, run_program: Program
+) -> None:
+    ended = run_program(
+        HEAD
+        + """
+import atexit
+atexit.register(lambda: headcount.owner_gone("user_exit"))
+""",
+        receiver.endpoint,
+    )
+    assert ended.returncode == 0
+    assert [span.event for span in receiver.spans] == ["owner_gone"]
+
+
 def test_an_end_without_a_collector_is_bounded_and_quiet(run_program: Program) -> None:
     with Receiver() as gone:
         endpoint = gone.endpoint

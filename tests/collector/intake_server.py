@@ -64,20 +64,27 @@ class Served:
 
 @contextmanager
 def serving(folder: Path, **settings: Any) -> Iterator[Served]:
-    """Serve until left; then drain, and close the store."""
+    """Serve over a store in `folder` until left; then drain, and close the store."""
     store = Store.open(folder)
     try:
         migrate(store)
         received: list[int] = []
         intake = create_intake(store, on_commit=received.append, **settings)
-        app = FastAPI()
-        app.include_router(intake.router)
-        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off"))
-        with _running(server) as url, httpx2.Client(base_url=url, timeout=60) as client:
-            yield Served(url, store, intake, client, received)
+        with serving_intake(intake) as client:
+            yield Served(str(client.base_url).rstrip("/"), store, intake, client, received)
         intake.close()
     finally:
         store.close()
+
+
+@contextmanager
+def serving_intake(intake: Intake) -> Iterator[httpx2.Client]:
+    """Serve the routes of `intake` and yield a client for them."""
+    app = FastAPI()
+    app.include_router(intake.router)
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off"))
+    with _running(server) as url, httpx2.Client(base_url=url, timeout=60) as client:
+        yield client
 
 
 @contextmanager

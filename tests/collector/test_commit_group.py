@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
@@ -13,27 +13,9 @@ import pytest
 from headcount_collector.receive import Busy, Counters, GroupCommitter, Malformed
 from headcount_collector.receive.errors import StoreFailed
 from headcount_collector.store import StoreError
+from tests.collector.recording_store import RecordingStore
 
 _DATA, _DISK_FULL = 117, 243
-
-
-class RecordingStore:
-    """Takes what it is given, once `gate` is open; fails as `failure` says."""
-
-    def __init__(self, failure: Callable[[Sequence[bytes]], Exception | None] = lambda bodies: None) -> None:
-        self.groups: list[list[bytes]] = []
-        self.received: list[int] = []
-        self.entered = threading.Semaphore(0)
-        self.gate = threading.Event()
-        self._failure = failure
-
-    def commit(self, bodies: Sequence[bytes], received_ns: int) -> None:
-        self.entered.release()
-        assert self.gate.wait(30)
-        if error := self._failure(bodies):
-            raise error
-        self.groups.append(list(bodies))
-        self.received.append(received_ns)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import pytest
 from headcount_collector.store import SchemaTooNew, Store, StoreError, migrate
 from headcount_collector.store.content import content_pattern
 from headcount_collector.store.migrate import migrations
+from tests.collector.otlp_messages import request, span
 
 
 @pytest.fixture
@@ -111,6 +112,27 @@ def test_otel_traces_has_the_exporters_columns(store: Store) -> None:
         ("ResourceAttributeItems", "Array(String)", "ALIAS"),
         ("SpanAttributeItems", "Array(String)", "ALIAS"),
     ]
+
+
+def test_content_is_kept_only_while_capture_is_on(store: Store) -> None:
+    def stored(received_ns: int) -> dict[str, str]:
+        held = span()
+        held.attributes.add(key="user_prompt").value.string_value = "secret"
+        held.attributes.add(key="user_prompt_length").value.int_value = 6
+        store.commit([request([held]).SerializeToString()], received_ns)
+        rows = store.query(
+            "SELECT SpanAttributes FROM otel_traces"
+            " WHERE ResourceAttributes['headcount.received_unix_nano'] = {at:String}",
+            {"at": str(received_ns)},
+        )
+        return dict(rows[0][0])
+
+    migrate(store)
+    assert stored(1) == {"user_prompt_length": "6"}
+    migrate(store, drop_attributes=())
+    assert stored(2) == {"user_prompt": "secret", "user_prompt_length": "6"}
+    migrate(store)
+    assert stored(3) == {"user_prompt_length": "6"}
 
 
 def test_a_failing_migration_is_named(store: Store) -> None:

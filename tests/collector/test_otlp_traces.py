@@ -15,6 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from opentelemetry.proto.trace.v1.trace_pb2 import Status as TraceStatus
 
+from headcount_collector.receive.body import zstd
 from tests.collector.intake_server import JSON, Served, serving
 from tests.collector.otlp_messages import request, span
 
@@ -281,7 +282,13 @@ def test_get_is_refused_with_405(served: Served) -> None:
 
 
 @pytest.mark.parametrize(
-    ("encoding", "compress"), [("gzip", gzip.compress), ("deflate", zlib.compress), ("GZIP", gzip.compress)]
+    ("encoding", "compress"),
+    [
+        ("gzip", gzip.compress),
+        ("deflate", zlib.compress),
+        ("zstd", zstd.compress),
+        ("GZIP", gzip.compress),
+    ],
 )
 def test_compressed_bodies_are_taken(served: Served, encoding: str, compress: Any) -> None:
     body = request([span(f"packed {encoding}")]).SerializeToString()

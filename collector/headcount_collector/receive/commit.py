@@ -35,9 +35,9 @@ class _Waiting:
 class GroupCommitter:
     """One thread that writes, a bounded queue before it.
 
-    After an insert it lets `linger_s` pass since the last one ended before it takes the next group: the senders that
-    were just answered come back within it, and their requests are not split into two alternating halves. A request
-    that finds the committer idle does not wait.
+    After an insert it waits until as many requests are there as were answered and queued when it ended, at most
+    `linger_s`: senders that were just answered come back within it, and do not split into two alternating halves. A
+    request that finds the committer idle does not wait.
     """
 
     def __init__(
@@ -106,23 +106,25 @@ class GroupCommitter:
         self._thread.join()
 
     def _run(self) -> None:
-        ended_s = 0.0
-        while group := self._next_group(ended_s):
+        expected, until_s = 0, 0.0
+        while group := self._next_group(expected, until_s):
             try:
                 self._commit(group)
             except Exception as error:  # the thread must outlive whatever a store or a callback does
                 log.exception("commit failed in an unforeseen way")
                 _fail(group, StoreFailed(f"the store failed: {error}"))
-            ended_s = time.monotonic()
+            expected, until_s = len(self._queue), time.monotonic() + self._linger_s
             self._release(group)
 
-    def _next_group(self, ended_s: float) -> list[_Waiting]:
+    def _next_group(self, expected: int, until_s: float) -> list[_Waiting]:
         with self._changed:
             while not self._queue:
                 if self._closing:
                     return []
                 self._changed.wait()
-            while not self._closing and (rest_s := ended_s + self._linger_s - time.monotonic()) > 0:
+            while len(self._queue) < expected and not self._closing:
+                if (rest_s := until_s - time.monotonic()) <= 0:
+                    break
                 self._changed.wait(rest_s)
             group: list[_Waiting] = []
             size = 0

@@ -20,6 +20,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceResponse,
 )
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+from starlette.requests import ClientDisconnect
 
 from headcount_collector.receive.admission import Admission, Admitted
 from headcount_collector.receive.body import BODY_LIMIT, read_body
@@ -50,9 +51,9 @@ def otlp_router(
 
     async def traces(body: bytes, content: str) -> Message:
         admitted = await _admit(admission, body, content)
-        counters.rejected(admitted.rejected)
         if admitted.spans:
             await asyncio.wrap_future(committer.submit(admitted.body, admitted.spans))
+        counters.rejected(admitted.rejected)
         response = ExportTraceServiceResponse()
         if admitted.message:
             response.partial_success.rejected_spans = admitted.rejected.total()
@@ -75,6 +76,9 @@ def otlp_router(
         except Refused as error:
             counters.refused(error.reason)
             return _refusal(error, content)
+        except ClientDisconnect:
+            counters.refused("disconnected")
+            return Response(status_code=400)  # nobody reads it
         counters.answered(signal)
         return _encoded(response, content, 200)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 import time
 import zlib
 from collections.abc import Iterator
@@ -15,9 +16,13 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from opentelemetry.proto.trace.v1.trace_pb2 import Status as TraceStatus
 
-from headcount_collector.receive.body import zstd
 from tests.collector.intake_server import JSON, Served, serving
 from tests.collector.otlp_messages import request, span
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 _DAY_NS = 86_400_000_000_000
 

@@ -68,12 +68,12 @@ class Outbox:
         self._linger_s = linger_s
         self._first_retry_s = first_retry_s
         self._longest_retry_s = longest_retry_s
-        self.sent = 0
-        self.dropped = 0
         self.after_fork()
 
     def after_fork(self) -> None:
         """Begin empty: what was queued belongs to the parent, whose worker still has it."""
+        self.sent = 0
+        self.dropped = 0
         self._queue: SimpleQueue[ReadableSpan | Flush] = SimpleQueue()
         self._held: deque[ReadableSpan | Flush] = deque()
         self._awaited: deque[Flush] = deque()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import subprocess
@@ -11,8 +12,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.rule import Rule
@@ -20,7 +22,7 @@ from rich.text import Text
 
 from headcount_collector.cli.client import Client
 from headcount_collector.cli.console import out, told
-from headcount_collector.cli.runs import table_of_runs
+from headcount_collector.cli.runs import RunsTable
 from headcount_collector.cli.serve import need_engine
 from headcount_collector.cli.story import STORY, Seen
 from headcount_collector.cli.words import now_ns
@@ -46,6 +48,9 @@ consume = "5s"
 
 _LONGEST_S = 90.0
 _POLL_S = 0.4
+_PICTURE_WIDTH = 130
+_ROWS = 30
+"""Rows of the screen that are not for the log."""
 
 
 class DemoError(HeadcountError):
@@ -53,24 +58,44 @@ class DemoError(HeadcountError):
 
 
 @told
-def demo() -> None:
+def demo(
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the last screen as an SVG picture.")
+    ] = None,
+) -> None:
     """Play known incidents against a throw-away collector, and show how they are told apart (half a minute)."""
     need_engine()
     console = out()
     with tempfile.TemporaryDirectory(prefix="headcount-demo-") as folder, _collector(Path(folder)) as url:
         console.print(
-            Text(f"a throw-away collector serves on {url}; an agent process lives through five incidents\n")
+            Text(f"a throw-away collector serves on {url}; an agent process lives through five incidents:\n")
         )
+        for run, story in STORY.items():
+            console.print(Text.assemble((f"  {run:<16}", "bold"), (story, "dim")), soft_wrap=True)
+        console.print()
         with _agents(url) as agents:
-            seen = _watch(console, Client(url), agents)
+            seen, screen = _watch(console, Client(url), agents)
+    if picture is not None:
+        _draw(screen, picture)
     missed = seen.missed()
     if missed:
         raise DemoError("the incidents were not told apart: " + "; ".join(missed))
     console.print(Text("every incident was told apart; next: headcount serve", style="bold green"))
 
 
-def _watch(console: Console, client: Client, agents: subprocess.Popen[bytes]) -> Seen:
-    """Show the runs until the agents are done and the last verdict is as it must be."""
+def _draw(screen: RenderableType, picture: Path) -> None:
+    recorder = Console(record=True, width=_PICTURE_WIDTH, file=io.StringIO(), force_terminal=True)
+    recorder.print(screen)
+    svg = recorder.export_svg(title="headcount demo", unique_id="headcount-demo")
+    try:
+        # Without the web fonts that rich names: a picture must not call anybody.
+        picture.write_text(re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.DOTALL), encoding="utf-8")
+    except OSError as error:
+        raise DemoError(f"--picture {picture}: {error.strerror or error}") from None
+
+
+def _watch(console: Console, client: Client, agents: subprocess.Popen[bytes]) -> tuple[Seen, RenderableType]:
+    """Show the runs until the agents are done and the last verdict is as it must be; return the last screen too."""
     seen = Seen(now_ns())
     ends = time.monotonic() + _LONGEST_S
     live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
@@ -81,7 +106,7 @@ def _watch(console: Console, client: Client, agents: subprocess.Popen[bytes]) ->
             now = now_ns()
             lines = [line for document in documents for line in seen.add(document, now)]
             if live is not None:
-                live.update(_screen(documents, seen, now), refresh=True)
+                live.update(_screen(documents, seen, now, lines=max(3, console.height - _ROWS)), refresh=True)
             else:
                 for line in lines:
                     console.print(line, soft_wrap=True)
@@ -90,19 +115,20 @@ def _watch(console: Console, client: Client, agents: subprocess.Popen[bytes]) ->
             if done and agents.returncode:
                 raise DemoError(f"the agent process ended with {agents.returncode}")
             time.sleep(_POLL_S)
-    console.print(_screen(documents, seen, now))
-    return seen
+    screen = _screen(documents, seen, now)
+    console.print(screen)
+    return seen, screen
 
 
-def _screen(documents: list[dict[str, Any]], seen: Seen, now: int) -> RenderableType:
+def _screen(documents: list[dict[str, Any]], seen: Seen, now: int, *, lines: int = 12) -> RenderableType:
     order = {run: place for place, run in enumerate(STORY)}
     found = sorted(documents, key=lambda document: order.get(document["run"], len(order)))
     return Group(
         Rule("what turned", align="left", style="dim"),
-        *seen.log[-12:],
+        *seen.log[-lines:],
         Text(),
         Rule("runs", align="left", style="dim"),
-        table_of_runs(found, now),
+        RunsTable(found, now),
         Text(),
     )
 

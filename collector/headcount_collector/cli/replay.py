@@ -14,7 +14,7 @@ from rich.text import Text
 
 from headcount_collector.cli.console import out, print_json, told
 from headcount_collector.cli.options import Json
-from headcount_collector.cli.runs import table_of_runs
+from headcount_collector.cli.runs import RunsTable
 from headcount_collector.cli.serve import need_engine
 from headcount_collector.cli.words import STATUS_WORDS
 from headcount_collector.errors import HeadcountError
@@ -139,7 +139,7 @@ def _print_runs(console: Console, report: ReplayReport) -> None:
         )
     documents = [document_of(verdict) for _, verdict in sorted(report.verdicts.items())]
     now = max((verdict.at for verdict in report.verdicts.values()), default=report.t0_ns)
-    console.print(table_of_runs(documents, now))
+    console.print(RunsTable(documents, now))
     console.print()
 
 

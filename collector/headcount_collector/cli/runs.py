@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -15,6 +15,9 @@ from headcount_collector.cli.console import out, print_json, told
 from headcount_collector.cli.options import Config, Json, Url
 from headcount_collector.cli.words import Document, ago, elapsed, finding, now_ns, owner_name, status_text
 from headcount_collector.settings import load_settings
+
+_WIDE = 110
+"""Columns from which on everything has a column of its own."""
 
 
 @told
@@ -61,7 +64,7 @@ def runs(
 
 
 def page_of_runs(page: dict[str, Any], now: int, *, filtered: bool = False) -> RenderableType:
-    """Return the table of a page of runs with a line below that counts them."""
+    """Return a page of runs as a table with a line below that counts them."""
     found = page["runs"]
     if not found:
         if page["total"]:
@@ -71,31 +74,65 @@ def page_of_runs(page: dict[str, Any], now: int, *, filtered: bool = False) -> R
             if filtered
             else "no run yet: point a harness here (README, \u201cPoint a harness at it\u201d), or see `headcount demo`"
         )
-    return Group(table_of_runs(found, now), _summary(page))
+    return Group(RunsTable(found, now), _summary(page))
 
 
-def table_of_runs(found: Sequence[Document], now: int) -> Table:
-    """Return runs as a table, one row each."""
+class RunsTable:
+    """Runs as a table, one row each; where the terminal is narrow, agent and owner move below the run."""
+
+    def __init__(self, found: Sequence[Document], now: int) -> None:
+        self._found = found
+        self._now = now
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self._narrow() if options.max_width < _WIDE else self._wide()
+
+    def _wide(self) -> Table:
+        table = _table("STATUS", "RUN", "AGENT", "OWNER", "AGE", "PROGRESS", "WHAT")
+        for document in self._found:
+            table.add_row(
+                status_text(document),
+                document["run"],
+                document["agent"] or "-",
+                owner_name(document["owner"]),
+                _age(document, self._now),
+                _progress(document, self._now),
+                _what(document, self._now),
+            )
+        return table
+
+    def _narrow(self) -> Table:
+        table = _table("STATUS", "RUN", "AGE", "WHAT")
+        for document in self._found:
+            whose = f"{document['agent'] or 'child'} for {owner_name(document['owner'])}"
+            run = Text.assemble(document["run"], (f"\n{whose}", "dim"))
+            progress = Text("no progress", style="dim")
+            if document["clocks"]["last_progress_at"] is not None:
+                progress = Text("progress ").append(_progress(document, self._now))
+            what = _what(document, self._now)
+            table.add_row(
+                status_text(document), run, _age(document, self._now), Text("\n").join([what, progress])
+            )
+        return table
+
+
+def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("STATUS", no_wrap=True)
-    table.add_column("RUN", overflow="fold", max_width=28)
-    table.add_column("AGENT", overflow="fold", max_width=20)
-    table.add_column("OWNER", overflow="fold", max_width=16)
-    table.add_column("AGE", justify="right", no_wrap=True)
-    table.add_column("PROGRESS", justify="right", no_wrap=True)
-    table.add_column("WHAT", overflow="fold", ratio=1, min_width=24)
-    for document in found:
-        dispatched = document["receipts"]["dispatchAt"]
-        table.add_row(
-            status_text(document),
-            document["run"],
-            document["agent"] or "-",
-            owner_name(document["owner"]),
-            ago(dispatched, now),
-            _progress(document, now),
-            _what(document, now),
-        )
+    for name in columns:
+        match name:
+            case "STATUS":
+                table.add_column(name, no_wrap=True)
+            case "AGE" | "PROGRESS":
+                table.add_column(name, justify="right", no_wrap=True)
+            case "WHAT":
+                table.add_column(name, overflow="fold", ratio=1)
+            case _:
+                table.add_column(name, overflow="fold", max_width=28)
     return table
+
+
+def _age(document: Document, now: int) -> str:
+    return ago(document["receipts"]["dispatchAt"], now)
 
 
 def _progress(document: Document, now: int) -> Text:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from rich.text import Text
 
-from headcount_collector.cli.words import Document, elapsed, finding, status_text
+from headcount_collector.cli.words import Document, elapsed, finding, localised, status_text
 
 STORY = {
     "zero-tools": "asks its model and is never answered; a watchdog kills it",
@@ -56,7 +56,9 @@ class Seen:
         """Note what is believed of a run; return a line for each thing that turned."""
         run, lines = document["run"], []
         statuses = self.statuses.setdefault(run, [])
-        after = Text(f"{(now - self.began_ns) / 1e9:5.1f} s  ", style="dim")
+        after = Text(
+            f"{(now - self.began_ns) / 1e9:5.1f} s  ", style="dim", no_wrap=True, overflow="ellipsis"
+        )
         if not statuses or statuses[-1] != document["status"]:
             statuses.append(document["status"])
             if len(statuses) > 1:
@@ -75,7 +77,7 @@ class Seen:
                     after
                     + Text(f"{run}: ")
                     + Text(name, style="yellow")
-                    + Text(f"  {signal['evidence']}", style="dim")
+                    + Text(f"  {localised(elapsed(signal['evidence'], now))}", style="dim")
                 )
         self.log += lines
         return lines

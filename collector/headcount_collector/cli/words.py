@@ -99,7 +99,7 @@ def finding(document: Document) -> str:
     if document["status"] in ("completed", "recovered"):
         return _result(document)
     if document["ended_at"]:
-        return "the answer is under way to its owner"
+        return "its owner is yet to be told"
     return ", ".join(document["in_flight"])
 
 

@@ -23,6 +23,8 @@ BATCH_SIZE: Final = 512
 ROUTINE_SHARE: Final = 0.75
 """Share of the queue that output and heartbeats may fill; the rest is kept for what changes a verdict."""
 FAILURES_BEFORE_SMALLER: Final = 3
+FAILURES_BEFORE_SUSPICION: Final = 12
+"""An outage fails as often, and trying the second span before the first costs the order."""
 STRIKES: Final = 3
 LAST_WORD_S: Final = 0.2
 """Time for the worker to count what it holds, once its exporter was stopped."""
@@ -249,10 +251,9 @@ class Outbox:
             logger.warning("headcount: lifecycle spans cannot be exported; they are kept and tried again")
         self._failures += 1
         if self._failures >= FAILURES_BEFORE_SMALLER:
-            if self._size > 1:
-                self._size = (min(self._size, len(self._held)) + 1) // 2
-            else:
-                self._suspect_head()
+            self._size = (min(self._size, len(self._held)) + 1) // 2
+        if self._failures >= FAILURES_BEFORE_SUSPICION and self._size == 1:
+            self._suspect_head()
         self._pause(min(self._longest_retry_s, self._first_retry_s * 2 ** min(self._failures - 1, 8)))
 
     def _suspect_head(self) -> None:

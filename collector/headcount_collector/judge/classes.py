@@ -62,7 +62,7 @@ def _unclear(line: Timeline, moments: Moments, finding: Finding) -> Diagnosis:
         return Diagnosis(LOST, "warn", "uninstrumented")
     if facts.heard_at is None or facts.heard_at > t:
         return Diagnosis("no_completion_event", paged_when_blocked)
-    since = last if last is not None else _began(line)
+    since = last if last is not None else _began(line, t)
     stalled = moments.reached(since + times.idle)
     if (
         finding.kind == "idle"
@@ -72,15 +72,16 @@ def _unclear(line: Timeline, moments: Moments, finding: Finding) -> Diagnosis:
     ):
         return Diagnosis("session_exists_no_result_bounce", "page")
     if last is not None and not stalled:
-        base = base_deadline(line)
+        base = base_deadline(line, t)
         overdue = times.overdue or (round(times.overdue_factor * base[1]) if base is not None else 0)
         late = base is not None and moments.reached(base[0] + overdue)
         return Diagnosis(LOST, "warn" if late else "info", "slow")
     return Diagnosis(LOST, paged_when_blocked, "silent")
 
 
-def _began(line: Timeline) -> int:
-    return line.facts.starts[0].at if line.facts.starts else line.dispatched_at
+def _began(line: Timeline, t: int) -> int:
+    started = line.started(t)
+    return started if started is not None else line.dispatched_at
 
 
 def _went_idle(line: Timeline, t: int, last: int | None) -> bool:
@@ -114,14 +115,14 @@ def _telemetry_gap(line: Timeline, moments: Moments, last: int | None) -> bool:
     return False
 
 
-def worst_while_still(line: Timeline, since: int) -> bool:
-    """Tell whether the run was at a page through signs of life since a moment, even where they faded later.
+def was_alive_and_stalled(line: Timeline, since: int, t: int) -> bool:
+    """Tell whether the late run showed life without progress since a moment, even where the life faded later.
 
     Only the last activity is kept, and it is the one that reaches farthest.
     """
     seen = line.facts.last_activity_at
     if seen is None:
         return False
-    last = line.last_any_progress(1 << 62)
-    stalled = (last if last is not None else _began(line)) + line.times.idle
-    return seen + line.times.liveness > max(since, stalled)
+    last = line.last_any_progress(t)
+    from_then = max(since, (last if last is not None else _began(line, t)) + line.times.idle)
+    return from_then <= t and seen + line.times.liveness > from_then

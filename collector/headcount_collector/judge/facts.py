@@ -65,11 +65,16 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class OpenTool:
-    """A tool call that began and has not ended."""
+    """A tool call that began and has not ended; or one that was open for long, so that it explains a silence."""
 
     at: int
     tool: str
     call: str | None = None
+    ended: int | None = None
+
+    def open(self, t: int) -> bool:
+        """Tell whether the call was in flight at t."""
+        return self.at <= t and (self.ended is None or self.ended > t)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +187,12 @@ class Forward:
 
 @dataclass(frozen=True, slots=True)
 class Dismissal:
+    """`failure_class`: an operator's dismissal of every run that was of this class then."""
+
     at: int
     reason: str | None = None
     handed_to: str | None = None
+    failure_class: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from .classes import Diagnosis, diagnose, worst_while_still
+from .classes import Diagnosis, diagnose, was_alive_and_stalled
 from .facts import Facts
 from .policy import Policy
 from .quality import quality_of, receipts_of
@@ -27,6 +27,8 @@ class History:
     """First moment of an abnormality that makes its delivery a recovery."""
     first_abnormal_at: int | None = None
     abnormal_since: int | None = None
+    dismissed_at: int | None = None
+    """When the run was dismissed as one of its class."""
     worst: int = -1
     """Highest severity since the last progress, as an index of SEVERITIES."""
 
@@ -89,24 +91,41 @@ def _walk(
     t = min(_first_possible(line), now)
     breaks = line.breaks
     for _ in range(_STEPS):
-        moments = Moments(t)
-        finding = decide(line, moments, history.first_abnormal_at, with_waits=with_waits)
-        diagnosis = diagnose(line, moments, finding) if finding.abnormal else None
-        _remember(history, finding, diagnosis, t >= still_since)
+        moments, finding, diagnosis = _look(line, t, history, with_waits)
+        _remember(history, diagnosis, finding, t, t >= still_since)
         if t >= now:
-            return finding, diagnosis, history, moments.next_due
+            break
         slow = diagnosis is not None and diagnosis.slow
         place = bisect_right(breaks, t)
         following = [moments.next_due, next_pulse(line, finding, slow, t)]
         if place < len(breaks):
             following.append(breaks[place])
-        t = min((moment for moment in following if moment is not None), default=now)
-        t = min(t, now)
-    moments = Moments(now)
-    finding = decide(line, moments, history.first_abnormal_at, with_waits=with_waits)
-    diagnosis = diagnose(line, moments, finding) if finding.abnormal else None
-    _remember(history, finding, diagnosis, True)
+        t = min(now, min((moment for moment in following if moment is not None), default=now))
+    else:
+        moments, finding, diagnosis = _look(line, now, history, with_waits)
+        _remember(history, diagnosis, finding, now, True)
     return finding, diagnosis, history, moments.next_due
+
+
+def _look(
+    line: Timeline, t: int, history: History, with_waits: bool
+) -> tuple[Moments, Finding, Diagnosis | None]:
+    """Judge at one moment; a dismissal of a class takes effect where the run is of that class then."""
+    moments = Moments(t)
+    finding = decide(line, moments, history.first_abnormal_at, history.dismissed_at, with_waits=with_waits)
+    diagnosis = diagnose(line, moments, finding) if finding.abnormal else None
+    if (
+        diagnosis is not None
+        and history.dismissed_at is None
+        and _dismisses(line, t, diagnosis.failure_class)
+    ):
+        history.dismissed_at = t
+        return _look(line, t, history, with_waits)
+    return moments, finding, diagnosis
+
+
+def _dismisses(line: Timeline, t: int, failure_class: str) -> bool:
+    return any(d.at == t and d.failure_class == failure_class for d in line.facts.dismissals)
 
 
 def _first_possible(line: Timeline) -> int:
@@ -139,16 +158,16 @@ def _first_possible(line: Timeline) -> int:
     return first
 
 
-def _remember(history: History, finding: Finding, diagnosis: Diagnosis | None, still: bool) -> None:
+def _remember(history: History, diagnosis: Diagnosis | None, finding: Finding, t: int, still: bool) -> None:
     if diagnosis is None:
         history.abnormal_since = None
         return
     if history.abnormal_since is None:
-        history.abnormal_since = finding.since
-    if history.first_abnormal_at is None or finding.since < history.first_abnormal_at:
-        history.first_abnormal_at = finding.since
-    if finding.rule != "6" and not diagnosis.slow:
-        history.recovered_from = history.recovered_from or finding.since
+        history.abnormal_since = t
+    if history.first_abnormal_at is None:
+        history.first_abnormal_at = t
+    if history.recovered_from is None and finding.rule != "6" and not diagnosis.slow:
+        history.recovered_from = t
     if still:
         history.worst = max(history.worst, SEVERITIES.index(diagnosis.severity))
 
@@ -169,7 +188,7 @@ def _compile(
     severity = None
     if diagnosis is not None:
         worst = max(history.worst, SEVERITIES.index(diagnosis.severity))
-        if finding.kind == "late" and not diagnosis.slow and worst_while_still(line, finding.since):
+        if finding.kind == "late" and not diagnosis.slow and was_alive_and_stalled(line, finding.since, now):
             worst = SEVERITIES.index("page")
         severity = SEVERITIES[worst]
     mode = line.mode(now)
@@ -186,7 +205,7 @@ def _compile(
         at=now,
         status=status,
         rule=finding.rule,
-        since=finding.since,
+        since=max(finding.since, history.abnormal_since or 0),
         failure_class=diagnosis.failure_class if diagnosis else None,
         leaning=diagnosis.leaning if diagnosis else None,
         severity=severity,

@@ -22,7 +22,7 @@ def receipts_of(line: Timeline, due: int | None, now: int) -> Receipts:
         run_id=facts.run,
         child_session_key=facts.children_keys[0] if facts.children_keys else None,
         dispatch_at=facts.dispatch.at if facts.dispatch else None,
-        expected_by=due if due is not None else deadline(line, waits_until(line, now)),
+        expected_by=due if due is not None else deadline(line, waits_until(line, now), now),
         completion_received_at=received.at if received else None,
         forwarded_to_main=forwarded,
         result_source=received.source if received else None,

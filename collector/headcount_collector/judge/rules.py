@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 from .facts import Result, Wait
@@ -35,16 +36,22 @@ class Finding:
 
 
 def decide(
-    line: Timeline, moments: Moments, became_abnormal: int | None, *, with_waits: bool = True
+    line: Timeline,
+    moments: Moments,
+    became_abnormal: int | None,
+    dismissed_at: int | None = None,
+    *,
+    with_waits: bool = True,
 ) -> Finding:
     """Return the finding of the first rule that matches at `moments.now`, reading only what happened by then.
 
-    `became_abnormal` is when the run first was abnormal before now (rule 1, *superseded*, asks for it);
+    `became_abnormal` is when the run first was abnormal before now (rule 1, *superseded*, asks for it),
+    `dismissed_at` when it was dismissed together with others of its class;
     `with_waits=False` leaves rule 6 out, as the judgement of a waker must.
     """
     t = moments.now
     end = line.end(t)
-    void = _void(line, t, end, became_abnormal)
+    void = _void(line, t, end, became_abnormal, dismissed_at)
     if void is not None:
         return void
     gone = owner_gone(line, t)
@@ -53,7 +60,7 @@ def decide(
         return _unconsumed(line, moments, delivered, gone, end) or Finding(
             "2", COMPLETED, delivered, delivered_at=delivered, end=end
         )
-    due = deadline(line, waits := waits_until(line, t))
+    due = deadline(line, waits := waits_until(line, t), t)
     if line.facts.dispatch is None:
         return Finding("9", ACTIVE, line.facts.first_at, "undispatched", end=end)
     in_grace = False
@@ -92,11 +99,14 @@ def decide(
     )
 
 
-def _void(line: Timeline, t: int, end: StandingEnd | None, became_abnormal: int | None) -> Finding | None:
+def _void(
+    line: Timeline, t: int, end: StandingEnd | None, became_abnormal: int | None, dismissed_at: int | None
+) -> Finding | None:
     facts = line.facts
     found: list[tuple[int, str, str | None]] = []
-    if facts.dismissals and facts.dismissals[0].at <= t:
-        found.append((facts.dismissals[0].at, "dismissed", "dismissed"))
+    plain = [dismissal.at for dismissal in facts.dismissals if dismissal.failure_class is None]
+    if dismissed_at is not None or (plain and plain[0] <= t):
+        found.append((min(m for m in (dismissed_at, *plain[:1]) if m is not None), "dismissed", "dismissed"))
     rejected = _rejected(line, t)
     if rejected is not None:
         told = (
@@ -257,17 +267,27 @@ def _nobody_since(line: Timeline, wait: Wait, t: int) -> int | None:
         return max(wait.at, min(lost)) if lost else None
     if wait.reason != "child" or at_work(line, t):
         return None
-    return wait.at
+    return max(wait.at, _last_at_work(line, t))
 
 
 def at_work(line: Timeline, t: int) -> bool:
     """Tell whether a child or a tool of this run is at work at t."""
-    if any(tool.at <= t for tool in line.facts.open_tools):
+    if any(tool.open(t) for tool in line.facts.open_tools):
         return True
     return any(
         child.dispatched_at <= t and (child.closed_at is None or child.closed_at > t)
         for child in line.facts.neighbours.children
     )
+
+
+def _last_at_work(line: Timeline, t: int) -> int:
+    """Return when the last tool or child of the run ended; 0 if none did."""
+    ended = [turn.tools[place - 1] for turn in line.facts.turns if (place := bisect_right(turn.tools, t))]
+    ended += [failure.at for failure in line.facts.failures if failure.at <= t]
+    ended += [
+        c.closed_at for c in line.facts.neighbours.children if c.closed_at is not None and c.closed_at <= t
+    ]
+    return max(ended, default=0)
 
 
 def _idle(line: Timeline, moments: Moments, waits: list[Wait], due: int | None) -> Finding | None:

@@ -153,7 +153,7 @@ def _after_silence(scene: Scene, since: int, allowed: int) -> int | None:
 
 
 def _flight(scene: Scene) -> str:
-    tools = [tool for tool in scene.line.facts.open_tools if tool.at <= scene.now]
+    tools = [tool for tool in scene.line.facts.open_tools if tool.open(scene.now)]
     return f"; in flight: {tools[0].tool} since {clock(tools[0].at)}" if tools else ""
 
 

@@ -78,6 +78,11 @@ class Timeline:
     def dispatched_at(self) -> int:
         return self.facts.dispatch.at if self.facts.dispatch else self.facts.first_at
 
+    def started(self, t: int) -> int | None:
+        """Return the first start seen by t."""
+        starts = self.facts.starts
+        return starts[0].at if starts and starts[0].at <= t else None
+
     def mode(self, at: int) -> str:
         """Return the mode that holds at a moment (the latest by event time)."""
         place = bisect_right(self.modes, (at, "\uffff")) - 1
@@ -247,7 +252,10 @@ def _breaks(facts: Facts) -> tuple[int, ...]:
         found.add(request.at)
         if request.ended is not None:
             found.add(request.ended)
-    found.update(tool.at for tool in facts.open_tools)
+    for tool in facts.open_tools:
+        found.add(tool.at)
+        if tool.ended is not None:
+            found.add(tool.ended)
     for wait in facts.waits:
         found.add(wait.at)
         if wait.closed is not None:
@@ -285,13 +293,13 @@ def _breaks(facts: Facts) -> tuple[int, ...]:
 
 
 def went_idle(line: Timeline, t: int) -> Idle | None:
-    """Return the idle notice that stands at t: the first after the last progress, which there must have been."""
+    """Return the idle notice that stands at t: the first since the last progress, and after some progress."""
     last = line.last_progress(t)
     if last is None:
         return None
     for idle in line.facts.idles:
         if idle.at > t:
             return None
-        if last <= idle.at + line.times.skew:
+        if line.progress[0] <= idle.at and last <= idle.at + line.times.skew:
             return idle
     return None

@@ -65,21 +65,22 @@ def _queue_wait(line: Timeline, t: int) -> Wait | None:
     return Wait(opened, "queue", closed=started)
 
 
-def base_deadline(line: Timeline) -> tuple[int, int] | None:
+def base_deadline(line: Timeline, t: int) -> tuple[int, int] | None:
     """Return (since, allotted) of the run's deadline before any wait, both in nanoseconds; None without a dispatch."""
     dispatch = line.facts.dispatch
     if dispatch is None:
         return None
     if dispatch.expected_ns is not None:
         return dispatch.at, dispatch.expected_ns
-    if dispatch.max_runtime_ns is not None and line.facts.starts:
-        return line.facts.starts[0].at, dispatch.max_runtime_ns
+    started = line.started(t)
+    if dispatch.max_runtime_ns is not None and started is not None:
+        return started, dispatch.max_runtime_ns
     return dispatch.at, line.times.expected
 
 
-def deadline(line: Timeline, waits: list[Wait]) -> int | None:
+def deadline(line: Timeline, waits: list[Wait], t: int) -> int | None:
     """Return the deadline, moved by the waits that began before it; an open wait moves it as far as it may go."""
-    base = base_deadline(line)
+    base = base_deadline(line, t)
     if base is None:
         return None
     moment = base[0] + base[1]

@@ -29,7 +29,7 @@ def span(length_ns: int) -> str:
 def in_flight(line: Timeline, now: int) -> tuple[str, ...]:
     """Return what the run is in the middle of: tools, model requests, waits, children."""
     facts = line.facts
-    found = [f"tool {tool.tool} since {clock(tool.at)}" for tool in facts.open_tools if tool.at <= now]
+    found = [f"tool {tool.tool} since {clock(tool.at)}" for tool in facts.open_tools if tool.open(now)]
     found += [f"model request since {clock(r.at)}" for r in facts.requests if r.ended is None and r.at <= now]
     found += [f"wait for {w.reason} since {clock(w.at)}" for w in waits_until(line, now) if w.closed is None]
     open_children = [child for child in facts.neighbours.children if child.closed_at is None]

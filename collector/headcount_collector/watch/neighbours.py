@@ -105,7 +105,7 @@ class Surroundings:
                 continue
             seen.add(key)
             facts = self._facts[key]
-            if facts.open_tools:
+            if any(tool.open(self._now) for tool in facts.open_tools):
                 continue
             for wait in facts.waits:
                 if wait.closed is not None or wait.waker is None:

@@ -70,7 +70,8 @@ def _working(facts: Facts) -> Iterator[Entry]:
     for failure in facts.failures:
         yield failure.at, "tool_call", f"{failure.tool} failed ({failure.error[:60]})"
     for tool in facts.open_tools:
-        yield tool.at, "tool_call", f"{tool.tool} began and has not ended"
+        ended = f"took {span(tool.ended - tool.at)}" if tool.ended is not None else "began and has not ended"
+        yield tool.at, "tool_call", f"{tool.tool} {ended}"
     for request in facts.requests:
         if request.ended is None:
             yield request.at, "model_request", "model request began and has not ended"

@@ -100,6 +100,7 @@ OUTPUT_MESSAGES: Final = "gen_ai.output.messages"
 ERROR_TYPE: Final = "error.type"
 
 
+_NUMBERS: Final = (bool, int, float)
 _VOCABULARY: Final = {
     MODE: frozenset(get_args(Mode)),
     OUTCOME: frozenset(get_args(Outcome)),
@@ -130,9 +131,11 @@ def clean(attributes: Mapping[str, Value]) -> dict[str, Clean]:
                 value,
                 sorted(words),
             )
-        if isinstance(value, bool | int | float):
+        if isinstance(value, str):
+            cleaned[key] = _text(value)
+        elif isinstance(value, _NUMBERS):
             cleaned[key] = value
-        elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        elif isinstance(value, Sequence) and not isinstance(value, bytes):
             if value:
                 cleaned[key] = tuple(_text(item) for item in value)
         else:

@@ -89,6 +89,11 @@ class Settings(BaseSettings):
         description=f"Keep prompts, results and tool arguments that senders include; `{CAPTURE_VARIABLE}` "
         "does the same",
     )
+    content_attributes: tuple[str, ...] | None = Field(
+        None,
+        description="Names of attributes that carry content and are dropped, as a JSON list; a `*` at the end "
+        "stands for any rest",
+    )
     log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_lower)] = Field(
         "info", description="How much `serve` logs to standard error"
     )

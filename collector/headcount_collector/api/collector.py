@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from datetime import UTC, datetime
+from typing import Any
 
 from headcount_collector.api.hooks import HookIntake
 from headcount_collector.api.metrics import Metric, counter, gauge
@@ -14,9 +15,10 @@ from headcount_collector.api.spool import Spool
 from headcount_collector.evidence.claude_code_disk import TranscriptFolder
 from headcount_collector.judge.verdict import ACTIVE, BLOCKED, SUSPECT, UNFORWARDED
 from headcount_collector.receive.errors import Malformed
-from headcount_collector.receive.intake import create_intake
+from headcount_collector.receive.intake import Intake, create_intake
 from headcount_collector.settings import Settings
 from headcount_collector.store import Store, StoreError, migrate
+from headcount_collector.store.content import CONTENT_ATTRIBUTES
 from headcount_collector.watch.service import Watch
 from headcount_collector.watch.verdicts import VerdictStore
 
@@ -51,7 +53,14 @@ class Collector:
         with contextlib.ExitStack() as closing:
             store = Store.open(settings.store_location)
             closing.callback(store.close)
-            migrate(store, settings.retention_days)
+            dropped = (
+                CONTENT_ATTRIBUTES if settings.content_attributes is None else settings.content_attributes
+            )
+            migrate(
+                store,
+                settings.retention_days,
+                drop_attributes=() if settings.capture_content else dropped,
+            )
             collector = cls(settings, store)
             closing.callback(collector.intake.close)
             closing.callback(collector.watch.close)
@@ -80,36 +89,15 @@ class Collector:
 
     def metrics(self) -> list[Metric]:
         """Return the collector's own numbers."""
-        health, hooks, spool = self.watch.health, self.hooks, self.hooks.spool
         open_runs = {
             status: self.verdicts.count({"status": status, "open": "true"}) for status in _OPEN_STATUSES
         }
-        found = [
+        return [
             Metric("headcount_open_runs", "gauge", "Runs that are still owed.", open_runs, "status"),
-            gauge(
-                "headcount_observer_degraded", "1 while silence is not trusted.", health["observer"] != "ok"
-            ),
-            counter("headcount_evaluation_failures_total", "Evaluations that failed.", health["failures"]),
-            gauge("headcount_evaluation_judged", "Runs judged by the last evaluation.", health["judged"]),
-            counter("headcount_hooks_received_total", "Hook bodies taken.", hooks.received),
-            counter("headcount_hooks_unusable_total", "Hook bodies that were of no use.", hooks.unusable),
-            counter("headcount_hooks_committed_total", "Hooks whose evidence is stored.", spool.committed),
-            counter(
-                "headcount_hooks_dropped_total", "Hooks whose evidence could not be kept.", spool.dropped
-            ),
-            counter("headcount_hooks_refused_total", "Hooks that the store refused.", spool.refused),
-            gauge("headcount_hooks_waiting", "Hooks on their way into the store.", spool.waiting),
+            *_watch_metrics(self.watch.health),
+            *_intake_metrics(self.intake),
+            *_hook_metrics(self.hooks),
         ]
-        if health["last_evaluation_at"] is not None:
-            at = datetime.fromisoformat(health["last_evaluation_at"]).timestamp()
-            took = health["last_evaluation_took_ms"] / 1000
-            late = health["last_evaluation_late_ms"] / 1000
-            found += [
-                gauge("headcount_last_evaluation_timestamp_seconds", "When runs were last judged.", at),
-                gauge("headcount_last_evaluation_seconds", "How long the last evaluation took.", took),
-                gauge("headcount_last_evaluation_late_seconds", "How late it began.", late),
-            ]
-        return found
 
     def _submit(self, message: bytes) -> Future[int]:
         """Take evidence of hooks the way that everybody's evidence goes. Raises Refused."""
@@ -123,3 +111,55 @@ class Collector:
 
 def _age_s(moment: str) -> float:
     return (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
+
+
+def _watch_metrics(health: Mapping[str, Any]) -> Iterator[Metric]:
+    yield gauge("headcount_observer_degraded", "1 while silence is not trusted.", health["observer"] != "ok")
+    yield counter("headcount_evaluation_failures_total", "Evaluations that failed.", health["failures"])
+    yield gauge("headcount_evaluation_judged", "Runs judged by the last evaluation.", health["judged"])
+    if health["last_evaluation_at"] is not None:
+        at = datetime.fromisoformat(health["last_evaluation_at"]).timestamp()
+        took = health["last_evaluation_took_ms"] / 1000
+        late = health["last_evaluation_late_ms"] / 1000
+        yield gauge("headcount_last_evaluation_timestamp_seconds", "When runs were last judged.", at)
+        yield gauge("headcount_last_evaluation_seconds", "How long the last evaluation took.", took)
+        yield gauge("headcount_last_evaluation_late_seconds", "How late it began.", late)
+
+
+def _intake_metrics(intake: Intake) -> Iterator[Metric]:
+    counters, committer = intake.counters, intake.committer
+    for name, says, values, label in (
+        (
+            "rejected_spans",
+            "Spans refused out of a request that was taken.",
+            counters.rejected_spans,
+            "reason",
+        ),
+        ("requests", "Export requests that were taken.", counters.requests, "signal"),
+        ("refused_requests", "Export requests that were refused.", counters.refused_requests, "reason"),
+        (
+            "ignored_items",
+            "Metrics and log records, accepted and not stored.",
+            counters.ignored_items,
+            "signal",
+        ),
+    ):
+        yield Metric(f"headcount_{name}_total", "counter", says, dict(values), label)
+    yield counter("headcount_accepted_spans_total", "Spans that are stored.", counters.accepted_spans)
+    yield counter("headcount_commits_total", "Inserts of evidence.", counters.commits)
+    yield counter("headcount_failed_commits_total", "Inserts that failed.", counters.failed_commits)
+    yield gauge("headcount_queued_requests", "Requests that wait for the store.", committer.queued_requests)
+    yield gauge("headcount_queued_bytes", "Their size.", committer.queued_bytes)
+    if counters.last_commit_ns:
+        at = counters.last_commit_ns / 1e9
+        yield gauge("headcount_last_commit_timestamp_seconds", "When evidence was last stored.", at)
+
+
+def _hook_metrics(hooks: HookIntake) -> Iterator[Metric]:
+    spool = hooks.spool
+    yield counter("headcount_hooks_received_total", "Hook bodies taken.", hooks.received)
+    yield counter("headcount_hooks_unusable_total", "Hook bodies that were of no use.", hooks.unusable)
+    yield counter("headcount_hooks_committed_total", "Hooks whose evidence is stored.", spool.committed)
+    yield counter("headcount_hooks_dropped_total", "Hooks whose evidence was not kept.", spool.dropped)
+    yield counter("headcount_hooks_refused_total", "Hooks that the store refused.", spool.refused)
+    yield gauge("headcount_hooks_waiting", "Hooks on their way into the store.", spool.waiting)

@@ -54,33 +54,31 @@ class Seen:
 
     def add(self, document: Document, now: int) -> list[Text]:
         """Note what is believed of a run; return a line for each thing that turned."""
-        run, lines = document["run"], []
+        run: str = document["run"]
+        lines: list[Text] = []
         statuses = self.statuses.setdefault(run, [])
-        after = Text(
-            f"{(now - self.began_ns) / 1e9:5.1f} s  ", style="dim", no_wrap=True, overflow="ellipsis"
-        )
         if not statuses or statuses[-1] != document["status"]:
             statuses.append(document["status"])
             if len(statuses) > 1:
                 said = elapsed(finding(document), now)
-                lines.append(
-                    after + Text(f"{run} is now ") + status_text(document) + Text(f"  {said}", style="dim")
-                )
+                lines.append(self._line(now, f"{run} is now ", status_text(document), said))
         if document["class"]:
             self.classes.setdefault(run, set()).add(document["class"])
         known = self.signals.setdefault(run, set())
         for signal in document["signals"]:
             if signal["name"] not in known:
                 known.add(signal["name"])
-                name = signal["name"].replace("_", " ")
-                lines.append(
-                    after
-                    + Text(f"{run}: ")
-                    + Text(name, style="yellow")
-                    + Text(f"  {localised(elapsed(signal['evidence'], now))}", style="dim")
-                )
+                name = Text(signal["name"].replace("_", " "), style="yellow")
+                said = localised(elapsed(signal["evidence"], now))
+                lines.append(self._line(now, f"{run}: ", name, said))
         self.log += lines
         return lines
+
+    def _line(self, now: int, run: str, what: Text, said: str) -> Text:
+        after = f"{(now - self.began_ns) / 1e9:5.1f} s  "
+        return Text.assemble(
+            (after, "dim"), run, what, (f"  {said}", "dim"), no_wrap=True, overflow="ellipsis"
+        )
 
     def missed(self) -> list[str]:
         """Return what was not told apart."""

@@ -186,8 +186,7 @@ class FactsLoader:
             for name in names.names_of(key.run):
                 own = RunKey(key.session, name)
                 places[own] = key if len(names.claimers(name)) == 1 else own
-        known = {name.run for name in places if name.session}
-        strays = [name for (name,) in rows.ask(self._store, "strays", runs=list(known))] if known else []
+        strays = rows.strays(self._store, {name.run for name in places if name.session})
         for name, session in self._homes(strays).items():
             home = places.get(RunKey(session, name))
             if home is not None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from hashlib import md5
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -155,6 +156,31 @@ class TouchedRow(NamedTuple):
     gone: bool
 
 
+def run_key(name: RunKey) -> int:
+    """Return the hash under which the tables keep a name: `halfMD5` of session, NUL and run."""
+    return _half_md5(f"{name.session}\0{name.run}")
+
+
+def session_keys(sessions: Iterable[str]) -> list[int]:
+    """Return the hashes under which the tables keep these sessions."""
+    return [_half_md5(session) for session in sessions]
+
+
+def _half_md5(text: str) -> int:
+    digest = md5(text.encode("utf-8", "surrogateescape"), usedforsecurity=False).digest()
+    return int.from_bytes(digest[:8], "big")
+
+
+def strays(store: Store, runs: Iterable[str]) -> list[str]:
+    """Return which of these run ids occur in records that name no session."""
+    by_key = {run_key(RunKey("", run)): run for run in runs}
+    if not by_key:
+        return []
+    (without_session,) = session_keys([""])
+    found = ask(store, "strays", session_key=without_session, run_keys=list(by_key))
+    return [by_key[key] for (key,) in found]
+
+
 @cache
 def question(name: str) -> str:
     """Return the text of `queries/<name>.sql`."""
@@ -166,16 +192,16 @@ def ask(store: Store, name: str, **parameters: object) -> list[tuple[Any, ...]]:
     return store.query(question(name), parameters)
 
 
-def dispatches(store: Store, sessions: Sequence[str]) -> list[DispatchRow]:
-    return [DispatchRow._make(row) for row in ask(store, "dispatches", sessions=sessions)]
+def dispatches(store: Store, sessions: Collection[str]) -> list[DispatchRow]:
+    return [DispatchRow._make(row) for row in ask(store, "dispatches", session_keys=session_keys(sessions))]
 
 
-def names(store: Store, sessions: Sequence[str]) -> list[NameRow]:
-    return [NameRow._make(row) for row in ask(store, "names", sessions=sessions)]
+def names(store: Store, sessions: Collection[str]) -> list[NameRow]:
+    return [NameRow._make(row) for row in ask(store, "names", session_keys=session_keys(sessions))]
 
 
-def owner_evidence(store: Store, sessions: Sequence[str]) -> list[EvidenceRow]:
-    return first_arrivals(ask(store, "owners", sessions=sessions))
+def owner_evidence(store: Store, sessions: Collection[str]) -> list[EvidenceRow]:
+    return first_arrivals(ask(store, "owners", session_keys=session_keys(sessions)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +222,7 @@ class Places:
     def parameters(self) -> dict[str, object]:
         place = {run: number for number, run in enumerate(self.order, 1)}
         return {
-            "name_sessions": [name.session for name in self.homes],
-            "name_runs": [name.run for name in self.homes],
+            "run_keys": [run_key(name) for name in self.homes],
             "homes": [place[run] for run in self.homes.values()],
         }
 
@@ -205,8 +230,8 @@ class Places:
 def evidence(store: Store, places: Places) -> list[EvidenceRow]:
     asked = places.parameters()
     del asked["homes"]
-    sessions = list({name.session for name in places.homes})
-    return first_arrivals(ask(store, "evidence", sessions=sessions, **asked))
+    sessions = session_keys({name.session for name in places.homes})
+    return first_arrivals(ask(store, "evidence", session_keys=sessions, **asked))
 
 
 def activity(store: Store, places: Places) -> list[ActivityRow]:

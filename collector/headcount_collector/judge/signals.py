@@ -9,7 +9,7 @@ from itertools import pairwise
 from .models import is_other_model
 from .policy import SECOND
 from .quality import differs, last_arrived, last_left
-from .rules import Finding, owner_gone
+from .rules import Finding, grace_over, owner_gone
 from .timeline import Timeline
 from .verdict import Signal
 from .waits import PERSON, Moments, waits_until

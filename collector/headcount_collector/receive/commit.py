@@ -35,9 +35,10 @@ class _Waiting:
 class GroupCommitter:
     """One thread that writes, a bounded queue before it.
 
-    After an insert it waits until as many requests are there as were answered and queued when it ended, at most
-    `linger_s`: senders that were just answered come back within it, and do not split into two alternating halves. A
-    request that finds the committer idle does not wait.
+    After an insert it waits until as many requests are there as were answered and queued when it ended, so that the
+    senders that were just answered come back into one group and do not split into two alternating halves. It waits
+    no longer than `linger_s`, and only while they come: not once `gap_s` passed without one. A request that finds the
+    committer idle does not wait.
     """
 
     def __init__(
@@ -49,7 +50,8 @@ class GroupCommitter:
         queue_bytes: int = 128 * 1024 * 1024,
         queue_requests: int = 1024,
         group_bytes: int = 32 * 1024 * 1024,
-        linger_s: float = 0.02,
+        linger_s: float = 0.08,
+        gap_s: float = 0.01,
         clock_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         self._store = store
@@ -59,6 +61,7 @@ class GroupCommitter:
         self._queue_requests = queue_requests
         self._group_bytes = group_bytes
         self._linger_s = linger_s
+        self._gap_s = gap_s
         self._clock_ns = clock_ns
         self._queue: deque[_Waiting] = deque()
         self._waiting_bytes = 0
@@ -123,9 +126,9 @@ class GroupCommitter:
                     return []
                 self._changed.wait()
             while len(self._queue) < expected and not self._closing:
-                if (rest_s := until_s - time.monotonic()) <= 0:
+                rest_s = min(self._gap_s, until_s - time.monotonic())
+                if rest_s <= 0 or not self._changed.wait(rest_s):
                     break
-                self._changed.wait(rest_s)
             group: list[_Waiting] = []
             size = 0
             for waiting in self._queue:

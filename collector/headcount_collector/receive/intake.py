@@ -36,18 +36,12 @@ def create_intake(
     body_limit: int = BODY_LIMIT,
     queue_bytes: int = 128 * 1024 * 1024,
     queue_requests: int = 1024,
-    linger_s: float = 0.02,
 ) -> Intake:
     """Start intake into a migrated `store`. `on_commit` is called in the committing thread with the receiver's time."""
     counters = Counters()
     admission = Admission(retention_days)
     committer = GroupCommitter(
-        store,
-        counters,
-        on_commit,
-        queue_bytes=queue_bytes,
-        queue_requests=queue_requests,
-        linger_s=linger_s,
+        store, counters, on_commit, queue_bytes=queue_bytes, queue_requests=queue_requests
     )
     router = otlp_router(admission, committer, counters, body_limit=body_limit)
     return Intake(router, admission, committer, counters)

@@ -1,7 +1,6 @@
 -- Tool calls and model requests of each run, gathered from all its names, a row for each kind: how many came back,
 -- and one by one only those that the judgement asks for. `unclaimed` are ends that met no beginning: in order of time
 -- they close what is open and has nothing that an end could name.
-WITH arrayMap((session, run) -> cityHash64(session, run), {name_sessions:Array(String)}, {name_runs:Array(String)}) AS keys
 SELECT
     home, event,
     countIf(came_back > 0) AS came_back_count,
@@ -26,13 +25,13 @@ SELECT
 FROM
 (
     SELECT
-        transform(run_key, keys, {homes:Array(UInt32)}, 0) AS home,
+        transform(run_key, {run_keys:Array(UInt64)}, {homes:Array(UInt32)}, 0) AS home,
         event, key, max(c.producer) AS producer, max(c.pending) AS pending, max(c.keyed) AS keyed, min(c.began) AS began,
         max(c.succeeded) AS succeeded, max(c.failed) AS failed, greatest(succeeded, failed) AS came_back,
         max(c.tool) AS tool, max(c.call) AS call, max(c.error) AS error, max(c.turn) AS turn,
         max(c.trigger) AS trigger, max(c.stream) AS stream, max(c.tokens) AS tokens
     FROM call AS c
-    WHERE run_key IN keys
+    WHERE run_key IN {run_keys:Array(UInt64)}
     GROUP BY home, event, key
 )
 GROUP BY home, event

@@ -9,4 +9,4 @@ SELECT
     attributes['subagent.replica'] != '' AS replica,
     JSONExtract(attributes['subagent.supersedes'], 'Array(String)') AS supersedes
 FROM evidence
-WHERE session_key IN arrayMap(session -> cityHash64(session), {sessions:Array(String)}) AND event = 'dispatch' AND run_id != ''
+WHERE session_key IN {session_keys:Array(UInt64)} AND event = 'dispatch' AND run_id != ''

@@ -3,5 +3,5 @@ SELECT
     session_id, event, run_id, identity, phase, event_ns, start_ns, received_ns, producer, span_id, parent_span_id,
     foreign, owner, service, agent, parent, child, tokens, attributes
 FROM evidence
-WHERE session_key IN arrayMap(session -> cityHash64(session), {sessions:Array(String)})
-    AND run_key IN arrayMap((session, run) -> cityHash64(session, run), {name_sessions:Array(String)}, {name_runs:Array(String)})
+WHERE session_key IN {session_keys:Array(UInt64)}
+    AND run_key IN {run_keys:Array(UInt64)}

@@ -8,5 +8,5 @@ ARRAY JOIN arrayConcat(
     if(child = '', [], [('child', child)]),
     if(event = 'wait' AND attributes['subagent.wait.waker'] != '', [('waker', attributes['subagent.wait.waker'])], [])
 ) AS named
-WHERE session_key IN arrayMap(session -> cityHash64(session), {sessions:Array(String)}) AND run_id != '' AND (notEmpty(aliases) OR child != '' OR event = 'wait')
+WHERE session_key IN {session_keys:Array(UInt64)} AND run_id != '' AND (notEmpty(aliases) OR child != '' OR event = 'wait')
 GROUP BY session_id, run_id, named, producer

@@ -1,7 +1,7 @@
--- Which of these names occur in records that name no session.
-SELECT DISTINCT run_id FROM
+-- Which of these runs, by their keys without a session, occur in records that name none.
+SELECT DISTINCT run_key FROM
 (
-    SELECT run_id FROM activity WHERE run_key IN arrayMap(run -> cityHash64('', run), {runs:Array(String)})
+    SELECT run_key FROM activity WHERE run_key IN {run_keys:Array(UInt64)}
     UNION ALL
-    SELECT run_id FROM evidence WHERE session_key = cityHash64('') AND run_id IN {runs:Array(String)}
+    SELECT run_key FROM evidence WHERE session_key = {session_key:UInt64} AND run_key IN {run_keys:Array(UInt64)}
 )

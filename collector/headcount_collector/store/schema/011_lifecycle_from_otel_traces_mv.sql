@@ -4,8 +4,8 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS lifecycle_from_otel_traces_mv TO lifecycl
 SELECT
     a['session.id'] AS session_id,
     multiIf(startsWith(event, 'owner_'), '', length(named) <= 512, named, '') AS run_id,
-    cityHash64(session_id) AS session_key,
-    cityHash64(session_id, run_id) AS run_key,
+    halfMD5(session_id) AS session_key,
+    halfMD5(concat(session_id, '\0', run_id)) AS run_key,
     tupleElement(said, 1) AS event,
     tupleElement(said, 2) AS phase,
     tupleElement(said, 3) AS event_ns,

@@ -448,7 +448,7 @@ def _output_discarded(scene: Scene) -> Iterator[Signal]:
     )
     if any(result.location or result.size for result in results):
         return
-    opened = end.at + scene.line.times.delivery_grace
+    opened = grace_over(scene.line, scene.now, end.at, killed=end.kind == "kill")
     if scene.moments.reached(opened):
         yield Signal(
             "output_discarded", opened, "warn", "it was killed after output, and nobody says where that is"

@@ -1,7 +1,8 @@
 # Every target installs what it needs into .venv first; a stamp makes the second call fast.
 PYTHON ?= python3
 BIN := .venv/bin
-CODE := instrumentation collector dashboards alerts tests
+CODE := instrumentation collector dashboards alerts tests benchmarks
+BENCHMARKS := intake tick shim
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
@@ -35,8 +36,8 @@ test: check ## check, then every test, with branch coverage
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
-bench: $(STAMP) ## print the figures of intake and tick, with the machine described
-	$(BIN)/python -m tests.bench
+bench: $(STAMP) ## print the figures of intake, tick and shim, with the machine described
+	for name in $(BENCHMARKS); do $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 demo: $(STAMP) ## start a throw-away collector and play the known incidents
 	$(BIN)/headcount demo

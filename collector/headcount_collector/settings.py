@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -138,6 +139,16 @@ class Settings(BaseSettings):
             raise ValueError(f"{len(value.get_secret_value())} characters; take at least {_TOKEN_LENGTH}")
         return value
 
+    @field_validator("content_attributes")
+    @classmethod
+    def _check_names(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if value is not None:
+            # Only here: a command that asks a collector must not load the store's client.
+            from headcount_collector.store.content import content_pattern
+
+            content_pattern(value)
+        return value
+
     @field_validator("policy")
     @classmethod
     def _check_policy(cls, value: dict[str, Any]) -> dict[str, Any]:
@@ -226,9 +237,9 @@ def load_settings(config: Path | None = None, **options: object) -> Settings:
         lines = [_line(problem, given, config, table) for problem in error.errors(include_url=False)]
         raise SettingsError("\n".join(lines)) from None
     except PydanticSettingsError as error:
-        raise SettingsError(
-            f"{variable_of('policy')}: no JSON object; or set one key by {variable_of('policy')}__EXPECTED=20m"
-        ) from error
+        named = re.search(r'field "(\w+)"', str(error))
+        variable = variable_of(named[1]) if named else PREFIX + "*"
+        raise SettingsError(f"{variable}: what it holds is not the JSON that it takes") from error
 
 
 def variable_of(name: str) -> str:

@@ -101,7 +101,9 @@ def test_our_own_capture_switch_wins(monkeypatch: pytest.MonkeyPatch) -> None:
         ("HEADCOUNT_STORE", "./folder", "HEADCOUNT_STORE: write http(s)://"),
         ("HEADCOUNT_URL", "localhost", "HEADCOUNT_URL: 'localhost' is no URL"),
         ("HEADCOUNT_LOG_LEVEL", "loud", "HEADCOUNT_LOG_LEVEL: "),
-        ("HEADCOUNT_POLICY", "{", "HEADCOUNT_POLICY: no JSON object"),
+        ("HEADCOUNT_POLICY", "{", "HEADCOUNT_POLICY: what it holds is not the JSON"),
+        ("HEADCOUNT_CONTENT_ATTRIBUTES", "prompt", "HEADCOUNT_CONTENT_ATTRIBUTES: Input should be a valid tuple"),
+        ("HEADCOUNT_CONTENT_ATTRIBUTES", '["a(b"]', "HEADCOUNT_CONTENT_ATTRIBUTES: attribute name 'a(b'"),
         ("HEADCOUNT_POLICY__EXPECTED", "soon", "HEADCOUNT_POLICY: expected = 'soon' is no duration"),
         (CAPTURE_VARIABLE, "perhaps", f"{CAPTURE_VARIABLE}: "),
     ],
@@ -113,6 +115,11 @@ def test_a_bad_variable_is_named(
     with pytest.raises(SettingsError) as caught:
         load_settings()
     assert says in str(caught.value)
+
+
+def test_dropped_attributes_are_a_json_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADCOUNT_CONTENT_ATTRIBUTES", '["prompt*", "gen_ai.input.messages"]')
+    assert load_settings().content_attributes == ("prompt*", "gen_ai.input.messages")
 
 
 def test_a_bad_secret_file_is_named_and_its_content_is_not(

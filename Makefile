@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 CODE := instrumentation collector dashboards alerts tests benchmarks
-BENCHMARKS := intake tick shim
+BENCHMARKS := $(notdir $(basename $(wildcard benchmarks/intake.py benchmarks/tick.py benchmarks/shim.py)))
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help

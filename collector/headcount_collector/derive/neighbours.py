@@ -155,6 +155,7 @@ def _owner(owner: str, circle: Circle) -> Owner:
         export_interval_ns=max((circle.clocks.of(p).export_interval_ns for p in producers), default=0),
         requests=tuple(requests),
         ended_at=_ended(runs, circle),
+        model=_model(own),
         heirs=tuple(_heirs(owner, family)) or ("",),
     )
 
@@ -185,6 +186,15 @@ def _ended(runs: Iterable[str], circle: Circle) -> int | None:
             return None
         ends.append(facts.ends[-1].at)
     return max(ends, default=None)
+
+
+def _model(own: Iterable[Own]) -> str | None:
+    """Return the model that an owner's own run answered with last, else the one that was asked for it."""
+    for one in reversed(list(own)):
+        asked = one.facts.dispatch.model if one.facts.dispatch is not None else None
+        if one.facts.resolved_models or asked:
+            return one.facts.resolved_models[-1] if one.facts.resolved_models else asked
+    return None
 
 
 def _child(run: str, circle: Circle) -> Child:

@@ -144,6 +144,10 @@ def _add_tools(found: Pulse, row: CallRow, timing: Timing) -> None:
     opened = _open_calls(row, timing)
     found.tool_calls += row.came_back + len(opened)
     found.open_tools += [OpenTool(at(o.producer, o.began), o.tool, o.call or None) for o in opened]
+    found.open_tools += [
+        OpenTool(at(producer, began), tool, call or None, at(producer, came_back))
+        for began, came_back, tool, call, producer in row.lasting
+    ]
     for failed, succeeded, tool, error, turn, producer in row.failures:
         found.failures.append(Failure(at(producer, failed), tool, error, turn or None))
         # Another witness of the same call, which knows of no error, does not make it a success.
@@ -160,7 +164,7 @@ def _add_requests(found: Pulse, row: CallRow, timing: Timing) -> None:
         found.requests.append(
             Request(at(o.producer, o.began), None, o.trigger or None, o.turn or None, _stream(o.stream))
         )
-    for began, came_back, turn, trigger, stream, producer in row.triggered:
+    for began, came_back, turn, trigger, stream, producer, _ in row.triggered:
         found.requests.append(
             Request(
                 at(producer, began), at(producer, came_back), trigger or None, turn or None, _stream(stream)

@@ -121,7 +121,8 @@ class OpenCall(NamedTuple):
 
 class CallRow(NamedTuple):
     """`open` as OpenCall; `unclaimed` (came back, tool, call, producer); `failures` (failed, succeeded, tool, error,
-    turn, producer); `triggered` (began, came back, turn, trigger, stream, producer); `added` (came back, tokens,
+    turn, producer); `triggered` (began, came back, turn, trigger, stream, producer,
+    long); `lasting` (began, came back, tool, call, producer); `added` (came back, tokens,
     turn, producer); `awaited` (call, came back, producer); `requests` (began, producer)."""
 
     home: int
@@ -130,7 +131,9 @@ class CallRow(NamedTuple):
     open: list[tuple[int, str, str, int, str, str, int, str]]
     unclaimed: list[tuple[int, str, str, str]]
     failures: list[tuple[int, int, str, str, str, str]]
-    triggered: list[tuple[int, int, str, str, int, str]]
+    triggered: list[tuple[int, int, str, str, int, str, bool]]
+    lasting: list[tuple[int, int, str, str, str]]
+    nudged: bool
     added: list[tuple[int, int, str, str]]
     awaited: list[tuple[str, int, str]]
     requests: list[tuple[int, str]]
@@ -238,9 +241,13 @@ def activity(store: Store, places: Places) -> list[ActivityRow]:
     return [ActivityRow._make(row) for row in ask(store, "activity", **places.parameters())]
 
 
+LASTING_NS = 20 * 1_000_000_000
+"""A call in flight for this long is told one by one, since it explains a silence of the past."""
+
+
 def calls(store: Store, places: Places, wakers: Sequence[str], owners: Collection[RunKey]) -> list[CallRow]:
     homes = [number for number, run in enumerate(places.order, 1) if run in owners]
-    found = ask(store, "calls", **places.parameters(), wakers=wakers, owners=homes)
+    found = ask(store, "calls", **places.parameters(), wakers=wakers, owners=homes, lasting_ns=LASTING_NS)
     return [CallRow._make(row) for row in found]
 
 

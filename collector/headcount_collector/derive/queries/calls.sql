@@ -14,11 +14,15 @@ SELECT
         []
     ) AS unclaimed,
     groupArrayIf((failed, succeeded, tool, error, turn, producer), failed > 0) AS failures,
-    if(
-        countIf(trigger NOT IN ('', 'task')) > 0,
-        groupArrayIf((began, came_back, turn, trigger, stream, producer), trigger != '' AND came_back > 0),
-        []
+    arrayFilter(
+        request -> request.7 OR nudged,
+        groupArrayIf(
+            (began, came_back, turn, trigger, stream, producer, long),
+            event = 'model_request' AND came_back > 0 AND (long OR trigger != '')
+        )
     ) AS triggered,
+    groupArrayIf((began, came_back, tool, call, producer), event = 'tool_call' AND came_back > 0 AND long) AS lasting,
+    countIf(trigger NOT IN ('', 'task')) > 0 AS nudged,
     groupArrayIf((came_back, tokens, turn, producer), tokens > 0 AND came_back > 0) AS added,
     groupArrayIf((call, came_back, producer), call != '' AND came_back > 0 AND call IN {wakers:Array(String)}) AS awaited,
     if(home IN {owners:Array(UInt32)}, groupArrayIf((began, producer), event = 'model_request'), []) AS requests
@@ -28,6 +32,7 @@ FROM
         transform(run_key, {run_keys:Array(UInt64)}, {homes:Array(UInt32)}, 0) AS home,
         event, key, max(c.producer) AS producer, max(c.pending) AS pending, max(c.keyed) AS keyed, min(c.began) AS began,
         max(c.succeeded) AS succeeded, max(c.failed) AS failed, greatest(succeeded, failed) AS came_back,
+        pending AND came_back - began >= {lasting_ns:Int64} AS long,
         max(c.tool) AS tool, max(c.call) AS call, max(c.error) AS error, max(c.turn) AS turn,
         max(c.trigger) AS trigger, max(c.stream) AS stream, max(c.tokens) AS tokens
     FROM call AS c

@@ -17,8 +17,8 @@ from benchmarks.machine import describe_machine
 from benchmarks.spans import export_request
 
 SPANS = 512
-SECONDS = 8.0
-_BODIES = 1500
+SECONDS = 6.0
+_BODIES = 1000
 
 
 @dataclass(frozen=True, slots=True)

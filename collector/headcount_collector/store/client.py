@@ -114,7 +114,8 @@ class Store:
         """Write ExportTraceServiceRequest messages to `otel_traces` and every view on it, in one insert.
 
         Protobuf messages concatenate, so the bodies are joined and the receiver's time is appended as one more
-        field. Call it from one thread at a time. Raises StoreError; `data_at_fault` says if a retry is useless.
+        field. The bodies are as `receive.admission` leaves them: what is nested deeper than otlp_request.proto says
+        is not seen. Call it from one thread at a time. Raises StoreError; `data_at_fault` says if a retry is useless.
         """
         message = b"".join((*bodies, _RECEIVED_TAG, received_ns.to_bytes(8, "little")))
         with _engine_errors("commit"):

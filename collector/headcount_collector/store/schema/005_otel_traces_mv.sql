@@ -4,6 +4,9 @@
 CREATE MATERIALIZED VIEW IF NOT EXISTS otel_traces_mv TO otel_traces AS
 WITH
     s -> coalesce(
+        s.string_value, toString(s.bool_value), toString(s.int_value), toString(s.double_value),
+        base64Encode(s.bytes_value), '') AS scalar_text,
+    s -> coalesce(
         toJSONString(s.string_value), toString(s.bool_value), toString(s.int_value), toJSONString(s.double_value),
         concat('"', base64Encode(s.bytes_value), '"'), 'null') AS scalar_json,
     v -> multiIf(
@@ -12,14 +15,14 @@ WITH
         notEmpty(v.kvlist_value),
         concat('{', arrayStringConcat(
             arrayMap(p -> concat(toJSONString(p.key), ':', scalar_json(p.value)), v.kvlist_value[1].values), ','), '}'),
-        coalesce(
-            v.string_value, toString(v.bool_value), toString(v.int_value), toString(v.double_value),
-            base64Encode(v.bytes_value), '')) AS value_text,
+        scalar_text(v)) AS value_text,
+    attributes -> arrayFilter(a -> NOT match(a.key, '$content_attributes'), attributes) AS kept,
     attributes -> CAST(
-        arrayMap(
-            a -> (a.key, value_text(a.value)),
-            arrayFilter(a -> NOT match(a.key, '$content_attributes'), attributes)),
-        'Map(LowCardinality(String), String)') AS attribute_map
+        arrayMap(a -> (a.key, value_text(a.value)), kept(attributes)), 'Map(LowCardinality(String), String)'
+    ) AS attribute_map,
+    attributes -> CAST(
+        arrayMap(a -> (a.key, scalar_text(a.value)), kept(attributes)), 'Map(LowCardinality(String), String)'
+    ) AS scalar_map
 SELECT
     fromUnixTimestamp64Nano(`resource_spans.scope_spans.spans.start_time_unix_nano`) AS Timestamp,
     lower(hex(`resource_spans.scope_spans.spans.trace_id`)) AS TraceId,
@@ -43,11 +46,11 @@ SELECT
     arrayMap(t -> fromUnixTimestamp64Nano(t), `resource_spans.scope_spans.spans.events.time_unix_nano`)
         AS `Events.Timestamp`,
     `resource_spans.scope_spans.spans.events.name` AS `Events.Name`,
-    arrayMap(a -> attribute_map(a), `resource_spans.scope_spans.spans.events.attributes`) AS `Events.Attributes`,
+    arrayMap(a -> scalar_map(a), `resource_spans.scope_spans.spans.events.attributes`) AS `Events.Attributes`,
     arrayMap(id -> lower(hex(id)), `resource_spans.scope_spans.spans.links.trace_id`) AS `Links.TraceId`,
     arrayMap(id -> lower(hex(id)), `resource_spans.scope_spans.spans.links.span_id`) AS `Links.SpanId`,
     `resource_spans.scope_spans.spans.links.trace_state` AS `Links.TraceState`,
-    arrayMap(a -> attribute_map(a), `resource_spans.scope_spans.spans.links.attributes`) AS `Links.Attributes`
+    arrayMap(a -> scalar_map(a), `resource_spans.scope_spans.spans.links.attributes`) AS `Links.Attributes`
 FROM
 (
     SELECT *
@@ -56,7 +59,7 @@ FROM
         SELECT
             * EXCEPT `resource_spans.resource.attributes`,
             mapConcat(
-                attribute_map(`resource_spans.resource.attributes`),
+                scalar_map(`resource_spans.resource.attributes`),
                 CAST(
                     map('headcount.received_unix_nano', toString(received_unix_nano)),
                     'Map(LowCardinality(String), String)')) AS resource

@@ -232,6 +232,8 @@ class Owner:
     """Starts of the owner's own model requests (only where the owner is itself a run)."""
     ended_at: int | None = None
     """When the run that this owner works in ended, where the owner is a run's child session."""
+    model: str | None = None
+    """The model that the owner itself runs on, where the owner is a run."""
     heirs: tuple[str, ...] = ("",)
     """Who is owed the result, in turn, once this owner is gone: its own owner, and so on up to the root."""
 

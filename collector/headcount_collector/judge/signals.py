@@ -475,7 +475,7 @@ def _orphaned(scene: Scene) -> Iterator[Signal]:
 
 def _model_changed(scene: Scene) -> Iterator[Signal]:
     facts = scene.line.facts
-    asked = facts.dispatch.model if facts.dispatch is not None else None
+    asked = (facts.dispatch.model if facts.dispatch is not None else None) or facts.neighbours.owner.model
     if asked is None:
         return
     for resolved in facts.resolved_models:

@@ -95,7 +95,8 @@ class Timeline:
         if told.receiver is None or told.receiver == self.owner:
             return True
         owner = self.facts.neighbours.owner
-        return bool(owner.gone) and told.receiver in owner.heirs
+        ended = owner.ended_at is not None and owner.ended_at <= told.at
+        return (ended or bool(owner.gone)) and told.receiver in owner.heirs
 
     def last_progress(self, t: int) -> int | None:
         return last_before(self.progress, t)

@@ -152,6 +152,9 @@ def _news(key: Key, facts: Facts) -> Iterable[Edge]:
     session, run = key
     for name in (run, *facts.names, *facts.children_keys):
         yield "waits", session, name
+    if facts.ends:
+        for owner in (run, *facts.children_keys):
+            yield "owner", session, owner
     yield "looks-at", session, run
     dispatch = facts.dispatch
     if dispatch is None:

@@ -59,6 +59,14 @@ def group_of(session: str, owner: str, members: Collection[Member]) -> Group:
     )
 
 
+def heirs_of_runs(members: Collection[Member]) -> dict[str, str]:
+    """Return to whom each unsettled run of one session is owed now: its owner, or who inherits from that one."""
+    heirs = _heirs(members)
+    return {
+        member.run: _effective(member, heirs) for member in members if member.remaining or member.undelivered
+    }
+
+
 def _heirs(members: Iterable[Member]) -> Mapping[str, str]:
     """Map each owner whose own runs are all closed, or that is gone, to its own owner."""
     serving: dict[str, list[Member]] = {}

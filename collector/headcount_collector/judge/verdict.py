@@ -12,6 +12,9 @@ RECOVERED = "recovered"
 BLOCKED = "blocked"
 STATUSES = (ACTIVE, SUSPECT, UNFORWARDED, COMPLETED, RECOVERED, BLOCKED)
 
+_OF_NEIGHBOURS = frozenset({"premature_owner_final"})
+"""Signals of a closed run that the news of others may close."""
+
 SEVERITIES = ("info", "warn", "page")
 """In rising order."""
 
@@ -99,3 +102,8 @@ class Verdict:
     def open(self) -> bool:
         """Whether the obligation is neither met nor void."""
         return self.status not in (COMPLETED, RECOVERED)
+
+    @property
+    def watched(self) -> bool:
+        """Whether anything but new evidence of its own may still turn it."""
+        return self.open or self.next_due is not None or any(s.name in _OF_NEIGHBOURS for s in self.signals)

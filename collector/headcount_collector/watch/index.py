@@ -41,7 +41,7 @@ class WatchIndex:
     def put(self, key: Key, facts: Facts, verdict: Verdict) -> None:
         """Remember a judged run, or forget it where nothing can turn it but new evidence of its own."""
         self._unlink(key)
-        if not verdict.open and verdict.next_due is None:
+        if not verdict.watched:
             self.known.pop(key, None)
             return
         self.known[key] = Known.of(verdict)

@@ -27,6 +27,7 @@ _COLUMNS = [
     "mode",
     "names",
     "is_open",
+    "is_watched",
     "is_abnormal",
     "remaining",
     "undelivered",
@@ -157,7 +158,7 @@ class VerdictStore:
 
     def watched(self, keys: Sequence[tuple[str, str]] | None = None) -> list[Watched]:
         """Return the runs that are open or will fall due; or, where keys are given, those of them that were judged."""
-        where, parameters = "is_open OR next_due > toDateTime64(0, 9)", {}
+        where, parameters = "is_watched", {}
         if keys is not None:
             where = "(session_id, run_id) IN {keys:Array(Tuple(String, String))}"
             parameters = {"keys": list(keys)}
@@ -275,6 +276,7 @@ def _verdict_row(verdict: Verdict, version: int) -> list[object]:
         verdict.mode,
         list(verdict.names),
         verdict.open,
+        verdict.watched,
         verdict.abnormal,
         verdict.remaining,
         verdict.undelivered,

@@ -16,6 +16,7 @@ CREATE TABLE IF NOT EXISTS verdict
     mode LowCardinality(String),
     names Array(String),
     is_open Bool,
+    is_watched Bool,
     is_abnormal Bool,
     remaining Bool,
     undelivered Bool,
@@ -29,7 +30,8 @@ CREATE TABLE IF NOT EXISTS verdict
     version UInt64,
     INDEX run_id_bloom run_id TYPE bloom_filter(0.001) GRANULARITY 1,
     INDEX names_bloom names TYPE bloom_filter(0.001) GRANULARITY 1,
-    INDEX is_open_set is_open TYPE set(2) GRANULARITY 1
+    INDEX is_open_set is_open TYPE set(2) GRANULARITY 1,
+    INDEX is_watched_set is_watched TYPE set(2) GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (session_id, run_id)

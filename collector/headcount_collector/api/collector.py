@@ -19,6 +19,7 @@ from headcount_collector.receive.intake import Intake, create_intake
 from headcount_collector.settings import Settings
 from headcount_collector.store import Store, StoreError, migrate
 from headcount_collector.store.content import CONTENT_ATTRIBUTES
+from headcount_collector.store.lock import FolderLock
 from headcount_collector.watch.service import Watch
 from headcount_collector.watch.verdicts import VerdictStore
 
@@ -51,6 +52,10 @@ class Collector:
     def open(cls, settings: Settings) -> Iterator[Collector]:
         """Open the store, bring it to this program's schema, and begin to judge; leaving closes in reverse."""
         with contextlib.ExitStack() as closing:
+            if settings.store is not None:
+                # Hooks wait in the data folder whatever the store is; an embedded store locks it itself.
+                settings.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+                closing.enter_context(FolderLock(settings.data))
             store = Store.open(settings.store_location)
             closing.callback(store.close)
             dropped = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import threading
 import time
 
 from fastapi import APIRouter, Request, Response
@@ -32,6 +33,7 @@ class HookIntake:
         self.received = 0
         self.unusable = 0
         self._last_ns = 0
+        self._lock = threading.Lock()
 
     def moment(self) -> int:
         """Return now, later than every time before: a hook has no time of its own, and two are never one event."""
@@ -51,7 +53,8 @@ class HookIntake:
 
     def unuse(self, size: int, why: str) -> None:
         """Count a body that gave no evidence, and log it without its content."""
-        self.unusable += 1
+        with self._lock:
+            self.unusable += 1
         log.warning("a hook body of %d bytes was of no use: %s", size, why)
 
 

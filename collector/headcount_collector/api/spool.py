@@ -74,7 +74,7 @@ class Spool:
         return True
 
     def close(self) -> None:
-        """Stop after the message that is being committed; the others stay on disk for the next process."""
+        """Commit what waits and stop; where the store fails, it stays on disk for the next process."""
         with self._news:
             self._closing = True
             self._news.notify()
@@ -87,7 +87,8 @@ class Spool:
         return len(self._waiting)
 
     def _drop(self, why: str) -> None:
-        self.dropped += 1
+        with self._news:
+            self.dropped += 1
         log.error("evidence of a hook was dropped: %s", why)
 
     def _run(self) -> None:
@@ -99,7 +100,9 @@ class Spool:
     def _next(self) -> list[Path]:
         with self._news:
             self._news.wait_for(lambda: self._closing or self._waiting)
-            return [] if self._closing else list(itertools.islice(self._waiting, _TOGETHER))
+            if self._closing and self.failure is not None:
+                return []
+            return list(itertools.islice(self._waiting, _TOGETHER))
 
     def _all_committed(self, paths: list[Path]) -> bool:
         """Commit files together, from the oldest on; the first that does not get in stays, with all after it."""

@@ -127,7 +127,7 @@ def _table(*columns: str) -> Table:
             case "WHAT":
                 table.add_column(name, overflow="fold", ratio=1)
             case _:
-                table.add_column(name, overflow="fold", max_width=28)
+                table.add_column(name, overflow="fold", max_width=36)
     return table
 
 
@@ -156,7 +156,8 @@ def _what(document: Document, now: int) -> Text:
 def _summary(page: dict[str, Any]) -> Text:
     found = page["runs"]
     wrong = sum(_is_wrong(document) for document in found)
-    shown = f"{len(found)} of {page['total']} runs" if len(found) < page["total"] else f"{len(found)} runs"
+    total = "1 run" if page["total"] == 1 else f"{page['total']} runs"
+    shown = total if len(found) == page["total"] else f"{len(found)} of {total}"
     text = Text(f"\n{shown}, ")
     text.append(
         f"{wrong} with something wrong" if wrong else "nothing wrong", style="red" if wrong else "green"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from headcount_collector.evidence.replay_file import Expectation
 from headcount_collector.judge.groups import group_of
@@ -40,6 +41,8 @@ class World:
 
     verdicts: Mapping[Key, Verdict]
     observer: str
+    incidents: Callable[[str, str], Mapping[str, Any] | None] | None = None
+    """The latest incident of (session, owner); None where no alerts are installed."""
 
 
 def misses_of(expectation: Expectation, world: World, t0_ns: int) -> list[Miss] | None:
@@ -68,6 +71,14 @@ def misses_of(expectation: Expectation, world: World, t0_ns: int) -> list[Miss] 
     elif expectation.kind == "observer":
         subject = "observer"
         differences = [("state", body["state"], world.observer)] if body["state"] != world.observer else []
+    elif world.incidents is not None:
+        session, owner = str(body.pop("session", "")), str(body.pop("owner"))
+        subject = f"incident of {owner or 'the root owner'}" + (f" in {session}" if session else "")
+        incident = world.incidents(session, owner) or {"state": "none"}
+        if isinstance(runs := body.get("runs"), list | tuple):
+            body["runs"] = tuple(sorted(runs))
+        differences = [(key, value, incident.get(key)) for key, value in body.items()]
+        differences = [d for d in differences if d[1] != d[2]]
     else:
         return None
     return [Miss(expectation.line, at_s, subject, key, expected, got) for key, expected, got in differences]

@@ -29,6 +29,7 @@ from headcount_collector.replay.check import Miss, World, misses_of
 from headcount_collector.replay.errors import ReplayError
 from headcount_collector.store.client import Store
 from headcount_collector.store.migrate import migrate
+from headcount_collector.watch.listener import replay_factory
 from headcount_collector.watch.tick import Tick
 from headcount_collector.watch.verdicts import Transition
 
@@ -100,6 +101,8 @@ class _Run:
         self._file = file
         self._header = file.header
         self._tick = Tick(store, policy)
+        factory = replay_factory()
+        self._listener = None if factory is None else factory(store, policy)
         self._report = ReplayReport(file.name, file.header.title, file.header.t0_ns)
         self._items: Mapping[int, list[Arrival | Control | Expectation]] = self._by_tick()
         self._received = 0
@@ -118,6 +121,8 @@ class _Run:
             self._commit(moment)
             outcome = self._tick.evaluate(moment, self._received)
             self._report.verdicts |= outcome.verdicts
+            if self._listener is not None:
+                self._listener.after_tick(outcome)
             self._report.transitions += outcome.transitions
             self._expect(moment, expectations)
         return self._report
@@ -152,10 +157,14 @@ class _Run:
     def _due_number(self) -> int | None:
         if self._blind_from is not None:
             return None
-        due = self._asleep_until if self._asleep_until is not None else self._tick.next_due
+        due = self._asleep_until if self._asleep_until is not None else self._earliest_due()
         if due is None:
             return None
         return -(-(due - self._header.t0_ns) // self._header.tick_ns)
+
+    def _earliest_due(self) -> int | None:
+        listened = None if self._listener is None else self._listener.next_due
+        return min((due for due in (self._tick.next_due, listened) if due is not None), default=None)
 
     def _control(self, moment: int, controls: list[Control]) -> None:
         for control in controls:
@@ -169,7 +178,9 @@ class _Run:
                 assert isinstance(length, int)
                 self._asleep_until = control.at_ns + length
                 self._tick.observer.was_blind(control.at_ns, self._asleep_until, asleep=True)
-            elif control.kind in ("ack", "silence"):
+            elif self._listener is not None:
+                self._listener.control(control.kind, control.body, control.at_ns)
+            else:
                 self._report.unjudged[control.kind] = self._report.unjudged.get(control.kind, 0) + 1
 
     def _asleep(self, moment: int) -> bool:
@@ -205,7 +216,8 @@ class _Run:
             raise ReplayError(f"{self._file.name}:{arrival.line}: {error}") from None
 
     def _expect(self, moment: int, expectations: list[Expectation]) -> None:
-        world = World(self._report.verdicts, self._tick.observer.state(moment))
+        incidents = None if self._listener is None else self._listener.incident
+        world = World(self._report.verdicts, self._tick.observer.state(moment), incidents)
         for expectation in expectations:
             misses = misses_of(expectation, world, self._header.t0_ns)
             if misses is None:

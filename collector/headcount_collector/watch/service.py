@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from headcount_collector.judge.policy import SECOND, Policy
 from headcount_collector.store.client import Store
 from headcount_collector.watch.documents import rfc3339
+from headcount_collector.watch.listener import TickListener
 from headcount_collector.watch.observer import OUTAGE_AFTER
 from headcount_collector.watch.tick import Tick, TickReport
 
@@ -19,9 +21,17 @@ log = logging.getLogger(__name__)
 class Watch:
     """Runs the tick against the wall clock. `notice` may be called from any thread, after each commit."""
 
-    def __init__(self, store: Store, policy: Policy | None = None, *, tick_s: float = 1.0) -> None:
+    def __init__(
+        self,
+        store: Store,
+        policy: Policy | None = None,
+        *,
+        tick_s: float = 1.0,
+        listeners: Sequence[TickListener] = (),
+    ) -> None:
         self.tick = Tick(store, policy or Policy())
         self.verdicts = self.tick.verdicts
+        self._listeners = tuple(listeners)
         self._tick_ns = round(tick_s * SECOND)
         self._committed = 0
         self._stop = threading.Event()
@@ -86,6 +96,8 @@ class Watch:
     def _evaluate(self, now: int, late_ns: int) -> None:
         try:
             self._last = self.tick.evaluate(now, self._committed, late_ns=late_ns)
+            for listener in self._listeners:
+                listener.after_tick(self._last)
             self._failure = None
         except (
             Exception

@@ -28,6 +28,10 @@ class TickReport:
     evaluation: Evaluation
     verdicts: dict[Key, Verdict]
     transitions: tuple[Transition, ...]
+    forgotten: tuple[Key, ...] = ()
+    """Runs that turned out to be other names of dispatched ones."""
+    sleeps: tuple[tuple[int, int], ...] = ()
+    """(asleep from, awake again) of this host, as far back as is remembered."""
 
 
 class Tick:
@@ -42,6 +46,7 @@ class Tick:
         self._read_until = 0
         self._last_at = 0
         self._version = 0
+        self._forgotten: list[Key] = []
 
     def resume(self, at: int) -> None:
         """Take up where the last collector stopped: its open runs are due, and a gap since its last tick is an outage."""
@@ -93,7 +98,8 @@ class Tick:
         if verdicts or at // (60 * SECOND) != self._last_written // (60 * SECOND):
             self.verdicts.write_evaluation(evaluation)
             self._last_written = at
-        return TickReport(evaluation, verdicts, tuple(transitions))
+        forgotten, self._forgotten = tuple(self._forgotten), []
+        return TickReport(evaluation, verdicts, tuple(transitions), forgotten, tuple(self.observer.sleeps))
 
     _last_written = 0
 
@@ -119,6 +125,7 @@ class Tick:
         stale = [key for key in aliases if key in self.index.known]
         if stale:
             self.verdicts.forget(stale)
+            self._forgotten += stale
             for key in stale:
                 self.index.drop(key)
         return {(target.session, target.run) for target in resolved.values()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headcount_collector.judge.groups import Member
@@ -206,11 +206,19 @@ class VerdictStore:
 
     def members(self, session: str) -> list[Member]:
         """Return every run of a session as its groups need it."""
+        return self.members_of([session])[session]
+
+    def members_of(self, sessions: Collection[str]) -> dict[str, list[Member]]:
+        """Return every run of some sessions, by session."""
         rows = self._store.query(
-            "SELECT document FROM verdict FINAL WHERE session_id = {session:String} ORDER BY dispatched_at, run_id",
-            {"session": session},
+            "SELECT session_id, document FROM verdict FINAL WHERE session_id IN {sessions:Array(String)}"
+            " ORDER BY dispatched_at, run_id",
+            {"sessions": list(sessions)},
         )
-        return [member_of(json.loads(row[0])) for row in rows]
+        found: dict[str, list[Member]] = {session: [] for session in sessions}
+        for session, document in rows:
+            found[session].append(member_of(json.loads(document)))
+        return found
 
     def sessions(self, *, open_only: bool = True, limit: int = 1000) -> list[str]:
         """Return the sessions with runs, the latest dispatch first."""

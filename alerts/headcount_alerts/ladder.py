@@ -1,0 +1,343 @@
+"""The ladder: verdicts of one tick in, decisions and due messages out. It knows no clock, no store and no channel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+from headcount_alerts.conditions import RANK
+from headcount_alerts.decision import Outcome, Step
+from headcount_alerts.errors import UnknownIncident
+from headcount_alerts.fleet import Fleet
+from headcount_alerts.incident import (
+    FLEET,
+    GATE,
+    OBSERVER,
+    Acknowledgement,
+    Deferral,
+    Incident,
+    Key,
+    condition_id,
+)
+from headcount_alerts.roll import Kin, Roll
+from headcount_alerts.silence import Silence, labels_of
+from headcount_collector.judge.policy import Policy, Times
+from headcount_collector.judge.verdict import Verdict
+from headcount_collector.judge.words import clock, span
+
+Gate = Callable[[Incident, int], "str | None"]
+"""Why a message of an incident may not leave now, or None; such a gate declares no end."""
+
+_BROKEN_AFTER = 3
+"""So many windows of deferring in a row, and the gate is an incident itself."""
+
+
+class Ladder:
+    """Moves every incident that news or time moves. One tick after the other, from one thread at a time."""
+
+    def __init__(self, policy: Policy, kin: Kin, gates: Mapping[str, Gate] | None = None) -> None:
+        self._policy = policy
+        self._gates = dict(gates or {})
+        self._roll = Roll(kin)
+        self._fleet = Fleet(self._roll, policy.default)
+        self.silences: dict[str, Silence] = {}
+        self._slept_until = 0
+        self._degraded = False
+
+    @property
+    def incidents(self) -> Collection[Incident]:
+        """The latest incident of each owner, open or closed."""
+        return self._roll.latest.values()
+
+    @property
+    def open(self) -> Mapping[str, Incident]:
+        """Open incidents by id."""
+        return self._roll.open
+
+    def find(self, session: str, owner: str) -> Incident | None:
+        """Return the open incident of an owner, or else its last one."""
+        return self._roll.latest.get((session, owner))
+
+    @property
+    def next_due(self) -> int | None:
+        """Return the earliest moment at which time alone moves an incident."""
+        return min((due for i in self._roll.open.values() for due in self._due(i)), default=None)
+
+    def tick(
+        self,
+        now: int,
+        verdicts: Mapping[Key, Verdict],
+        *,
+        degraded: bool = False,
+        sleeps: Sequence[tuple[int, int]] = (),
+        forgotten: Collection[Key] = (),
+    ) -> Outcome:
+        """Take in what was judged and return what it came to. `sleeps` of the host move the windows with them."""
+        self._rebase(sleeps)
+        self._degraded = degraded
+        roll = self._roll
+        roll.take(verdicts, forgotten, now)
+        for number in list(roll.touched):
+            if number in roll.open:
+                self._weigh(roll.open[number], now)
+        self._observe(now)
+        for fleet in self._fleet.collect(now):
+            self._weigh(fleet, now)
+        for incident in [i for i in roll.open.values() if i.id in roll.touched or self._is_due(i, now)]:
+            self._climb(incident, now)
+        return self._done()
+
+    def acknowledge(self, incident: Incident, by: str, now: int) -> Outcome:
+        """Let the ladder rest for what is wrong now. Raises UnknownIncident where it is closed."""
+        if not incident.is_open:
+            raise UnknownIncident(f"incident {incident.id} is closed; there is nothing to acknowledge")
+        until = now + self._times(incident).ack_for
+        for one in (incident, *(self._roll.open[n] for n in incident.parts if n in self._roll.open)):
+            covers = {condition_id(m, c): c.severity for m, c in one.wrong()}
+            one.acknowledgement = Acknowledgement(by, now, until, covers)
+            for member in one.members.values():
+                member.confirm()
+            self._roll.say(one, now, "acknowledged", f"{by or 'somebody'} is on it")
+            self._weigh(one, now)
+        return self._done()
+
+    def silence(self, silence: Silence) -> None:
+        """Add a silence, or put a changed one in place of the former."""
+        self.silences[silence.id] = silence
+
+    def restore(self, incidents: Iterable[Incident], silences: Iterable[Silence]) -> None:
+        """Take up where the last process stopped."""
+        for incident in sorted(incidents, key=lambda i: i.opened_at):
+            self._roll.add(incident)
+            self._fleet.remember(incident)
+        for silence in silences:
+            self.silence(silence)
+
+    def forget(self, before: int) -> None:
+        """Let go of incidents that closed, and silences that ended, before a moment."""
+        for key, incident in list(self._roll.latest.items()):
+            if not incident.is_open and incident.closed_at < before:
+                del self._roll.latest[key]
+        for number, silence in list(self.silences.items()):
+            if silence.until < before:
+                del self.silences[number]
+
+    def _done(self) -> Outcome:
+        roll = self._roll
+        out, roll.out = roll.out, Outcome()
+        roll.touched, roll.fresh, roll.news, roll.joined = {}, {}, {}, {}
+        return out
+
+    def _times(self, incident: Incident) -> Times:
+        return self._policy.times(incident.session, None, "")
+
+    def _rebase(self, sleeps: Sequence[tuple[int, int]]) -> None:
+        """A window is a time in which somebody could have acted: while the host slept none passed."""
+        for begin, end in sleeps:
+            if begin < self._slept_until or not end:
+                continue
+            self._slept_until = end
+            for incident in self._roll.open.values():
+                if incident.next_step_at > begin:
+                    incident.next_step_at += end - begin
+                    self._roll.changed(incident)
+
+    def _weigh(self, incident: Incident, now: int) -> None:
+        """Decide whether an incident rises, rests, goes on or is over."""
+        roll = self._roll
+        fresh = incident.id in roll.fresh
+        news = roll.news.pop(incident.id, [])
+        joined = list(dict.fromkeys(roll.joined.pop(incident.id, [])))
+        severity = self._severity(incident)
+        if severity and RANK[severity] > RANK[incident.severity]:
+            incident.severity = severity
+            news.insert(0, f"its severity rises to {severity}")
+        if self._over(incident):
+            self._close(incident, now)
+            return
+        if not severity and not incident.paused:
+            incident.paused = True
+            roll.say(incident, now, "paused", "nothing is wrong now, and the result is still owed")
+        elif severity and incident.paused:
+            incident.paused = False
+            if incident.next_step_at:
+                times = self._times(incident)
+                wait = times.re_escalate if incident.level == "escalated" else times.window
+                incident.next_step_at = now + wait
+            roll.say(incident, now, "resumed", "something is wrong again")
+        if joined:
+            roll.say(incident, now, "joined", _counted(joined), joined)
+        if news and not fresh:
+            incident.level, incident.next_step_at = "", 0
+            roll.say(incident, now, "raised", "; ".join(news[:5]))
+        elif joined and not fresh:
+            self._update(incident, now, _counted(joined))
+
+    def _severity(self, incident: Incident) -> str:
+        """Return the highest severity of what is wrong now; empty if nothing is."""
+        if incident.kind in (OBSERVER, GATE):
+            return incident.severity
+        if incident.kind == FLEET:
+            found = [self._severity(i) for n in incident.parts if (i := self._roll.open.get(n)) is not None]
+            return max(found, key=RANK.__getitem__, default="")
+        return max((c.severity for _, c in incident.wrong()), key=RANK.__getitem__, default="")
+
+    def _over(self, incident: Incident) -> bool:
+        if incident.kind == FLEET:
+            return not any(number in self._roll.open for number in incident.parts)
+        if incident.kind in (OBSERVER, GATE):
+            return False
+        return all(member.met for member in incident.members.values())
+
+    def _close(self, incident: Incident, now: int) -> None:
+        runs = len(incident.members)
+        reason = incident.reason if not runs else f"every obligation is met ({runs} run{'s' * (runs != 1)})"
+        self._roll.close(incident, now, reason)
+        if incident.told and not incident.fleet:
+            self._step(incident, now, "closed", reason)
+
+    def _update(self, incident: Incident, now: int, reason: str) -> None:
+        """Tell those who were told; where a message can be changed it is, elsewhere nothing is sent."""
+        if incident.told and not incident.fleet:
+            self._roll.say(incident, now, "updated", reason)
+            self._step(incident, now, "updated", reason)
+
+    def _observe(self, now: int) -> None:
+        """Keep one incident for as long as the observer does not trust what it does not see."""
+        latest = self._roll.latest.get(("", OBSERVER))
+        standing = latest if latest is not None and latest.is_open else None
+        if self._degraded and standing is None:
+            reason = "the observer was away or hears nobody; silence does not count until it has warmed up"
+            self._roll.create(("", OBSERVER), OBSERVER, now, reason)
+        elif not self._degraded and standing is not None:
+            standing.reason = "the observer sees again"
+            self._close(standing, now)
+
+    def _climb(self, incident: Incident, now: int) -> None:
+        """Take the step that is due, unless somebody is on it or a gate holds it back."""
+        if not incident.is_open or incident.fleet:
+            return
+        if incident.paused:
+            self._drop_if_never_told(incident, now)
+            return
+        what = self._step_due(incident, now)
+        if what is None or self._is_covered(incident, now):
+            return
+        held = self._held(incident, now)
+        if held is not None:
+            self._defer(incident, held, now)
+            return
+        incident.deferral = None
+        times = self._times(incident)
+        again = incident.level == "escalated"
+        incident.level = what
+        page = RANK[incident.severity] >= RANK["page"]
+        incident.next_step_at = (
+            now + (times.re_escalate if what == "escalated" else times.window) if page else 0
+        )
+        reason = self._why(incident, again)
+        self._roll.say(incident, now, what, reason)
+        self._step(incident, now, what, reason)
+
+    def _step_due(self, incident: Incident, now: int) -> str | None:
+        if not incident.level:
+            return "notified"
+        if self._severity(incident) != "page" or not incident.next_step_at or now < incident.next_step_at:
+            return None
+        return "reminded" if incident.level == "notified" else "escalated"
+
+    def _why(self, incident: Incident, again: bool) -> str:
+        if incident.reason and not incident.members:
+            return incident.reason
+        wrong = [f"{m.run}: {c.name.replace('_', ' ')}" for m, c in incident.wrong()]
+        more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+        return ("still unacknowledged; " if again else "") + "; ".join(wrong[:3]) + more
+
+    def _is_covered(self, incident: Incident, now: int) -> bool:
+        """Tell whether an acknowledgement stands for everything that is wrong; the ladder goes on when it ends."""
+        ack = incident.acknowledgement
+        if ack is None or now >= ack.until:
+            return False
+        for member, condition in incident.wrong():
+            if RANK[condition.severity] > RANK[ack.covers.get(condition_id(member, condition))]:
+                return False
+        incident.next_step_at = max(incident.next_step_at, ack.until)
+        return True
+
+    def _held(self, incident: Incident, now: int) -> Deferral | None:
+        """Return the gate that keeps a message of an incident back, silences first."""
+        until = self._silenced_until(incident, now)
+        if until:
+            return Deferral("silence", f"silenced until {clock(until)}", now, until)
+        wrong = list(incident.wrong())
+        if self._degraded and wrong and all(condition.absence for _, condition in wrong):
+            return Deferral("observer", "the observer does not trust silence now", now)
+        for name, gate in self._gates.items():
+            reason = gate(incident, now) if incident.kind not in (GATE, OBSERVER) else None
+            if reason is not None:
+                return Deferral(name, reason, now)
+        return None
+
+    def _silenced_until(self, incident: Incident, now: int) -> int:
+        """Return until when everything that is wrong is silenced; 0 where it is not."""
+        active = [s for s in self.silences.values() if s.active(now)]
+        if not active:
+            return 0
+        labels = [labels_of(incident, member, condition) for member, condition in incident.wrong()]
+        until = 0
+        for found in labels or [labels_of(incident, None, None)]:
+            ends = [s.until for s in active if s.covers(found)]
+            if not ends:
+                return 0
+            until = min(until, max(ends)) if until else max(ends)
+        return until
+
+    def _defer(self, incident: Incident, held: Deferral, now: int) -> None:
+        former = incident.deferral
+        if former is not None and former.gate == held.gate:
+            held.since = former.since
+        if former is None or former.reason != held.reason:
+            self._roll.say(incident, now, "deferred", held.reason)
+        incident.deferral = held
+        window = self._times(incident).window
+        if not held.until and now - held.since >= _BROKEN_AFTER * window:
+            key = ("", f"{GATE}:{held.gate}")
+            latest = self._roll.latest.get(key)
+            if latest is None or not latest.is_open:
+                reason = (
+                    f"messages have been held back for {span(now - held.since)} ({held.reason}); "
+                    "a gate that never opens looks like health"
+                )
+                self._climb(self._roll.create(key, GATE, now, reason, severity="page"), now)
+
+    def _drop_if_never_told(self, incident: Incident, now: int) -> None:
+        """What was kept back until it was over is told to nobody."""
+        held = incident.deferral
+        if incident.told or held is None:
+            return
+        if now < held.until or (held.gate == "observer" and self._degraded):
+            return
+        if held.gate in self._gates and self._gates[held.gate](incident, now) is not None:
+            return
+        self._roll.close(incident, now, "nothing was wrong any more when its message could have left")
+
+    def _step(self, incident: Incident, now: int, what: str, reason: str) -> None:
+        incident.told += 1
+        incident.told_at = now
+        self._roll.out.steps.append(Step(incident.id, now, what, incident.told, reason))
+
+    def _due(self, incident: Incident) -> Iterator[int]:
+        if incident.deferral is not None:
+            window = self._times(incident).window
+            yield incident.deferral.until or incident.deferral.since + _BROKEN_AFTER * window
+        elif not incident.level and not incident.paused and not incident.fleet:
+            yield 0
+        if incident.next_step_at and not (incident.paused or incident.fleet):
+            yield incident.next_step_at
+
+    def _is_due(self, incident: Incident, now: int) -> bool:
+        return incident.deferral is not None or any(due <= now for due in self._due(incident))
+
+
+def _counted(runs: Sequence[str]) -> str:
+    more = f" and {len(runs) - 5} more" if len(runs) > 5 else ""
+    return ", ".join(runs[:5]) + more

@@ -70,10 +70,7 @@ def whole(verdict: Verdict, **more: object) -> Document:
 def test_a_wide_table_has_a_column_for_each_thing() -> None:
     text = shown(page_of_runs(page(RUN), NOW), 140)
     assert text.splitlines()[0].split() == "STATUS RUN AGENT OWNER AGE PROGRESS WHAT".split()
-    assert (
-        text.splitlines()[1].split()[:10] == "● at work r1 reviewer root 2m 5s 2m 0s".split()[:10]
-        or "2m" in text
-    )
+    assert text.splitlines()[1].split()[:10] == "● at work r1 reviewer root 2m 5s 2m ago".split()
     assert "nothing wrong" in text
 
 
@@ -165,7 +162,7 @@ def test_the_page_of_a_run_says_what_is_missing_since_when() -> None:
         "+1m",
         "result lies at",
         "file:///answers/r1.md",
-        "also known as  alias-1",
+        "also known as   alias-1",
         "active → blocked  rule 4, learned late",
     ):
         assert said in text, said

@@ -19,6 +19,7 @@ from headcount_collector.watch.sleep import with_sleep, without_sleep
 from headcount_collector.watch.verdicts import Evaluation, Transition, VerdictStore
 
 _LATE_AFTER = 5 * SECOND
+_LOADED_AT_ONCE = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +132,14 @@ class Tick:
         return {(target.session, target.run) for target in resolved.values()}
 
     def _load(self, keys: Collection[Key]) -> dict[Key, Facts]:
-        if not keys:
-            return {}
-        return {
-            (key.session, key.run): facts
-            for key, facts in self._loader.load([RunKey(*k) for k in keys]).items()
-        }
+        """Load facts, whole sessions together and no more than a few thousand runs at a time."""
+        found: dict[Key, Facts] = {}
+        ordered = sorted(keys)
+        for first in range(0, len(ordered), _LOADED_AT_ONCE):
+            batch = [RunKey(*key) for key in ordered[first : first + _LOADED_AT_ONCE]]
+            for run, facts in self._loader.load(batch).items():
+                found[run.session, run.run] = facts
+        return found
 
     def _judge(self, keys: Collection[Key], facts: dict[Key, Facts], at: int) -> dict[Key, Verdict]:
         surroundings = Surroundings(facts, self._policy, at)

@@ -15,6 +15,7 @@ from headcount import carrier, configuration, frame, producer, wire
 from headcount.dispatch import message
 from headcount.frame import Attached, Frame
 from headcount.guard import complain, guarded, nothing
+from headcount.heartbeat import heartbeat
 from headcount.interval import Interval, ModelRequest, Tool
 from headcount.pipeline import Pipeline
 from headcount.producer import new_id
@@ -79,6 +80,7 @@ class Child:
             wire.ATTEMPT: self.attempt,
             wire.CHILD_SESSION: self._child_session,
             wire.RUN_ALIAS: aliases(self._alias),
+            wire.KEEPALIVE_MS: pipeline.keepalive_ms,
             wire.EXPORT_INTERVAL_MS: pipeline.export_interval_ms,
         }
         self._span = pipeline.open(
@@ -90,6 +92,7 @@ class Child:
             links=links,
             begins="start",
         )
+        heartbeat.begin(self, pipeline.settings.heartbeat_s)
 
     @guarded(nothing)
     def finish(self, outcome: wire.Outcome | None = None, error: BaseException | None = None) -> None:
@@ -98,6 +101,7 @@ class Child:
         The outcome is the one given, else what `ended_as` said, else that of `error`, else ok.
         """
         span, pipeline, self._span = self._span, self._pipeline, None
+        heartbeat.end(self)
         self._frame.live = False
         if self._attached is not None:
             self._attached.undo()
@@ -204,8 +208,9 @@ class Child:
 
     @guarded(nothing)
     def heartbeat(self) -> None:
-        """Tell that the child is alive. Activity, never progress."""
-        self._emit("heartbeat", {})
+        """Tell that the child is alive. Activity, never progress. Told by itself in the interval of `configure`."""
+        keepalive_ms = self._pipeline.keepalive_ms if self._pipeline is not None else None
+        self._emit("heartbeat", {wire.KEEPALIVE_MS: keepalive_ms})
 
     @guarded(nothing)
     def idle(self, *, has_summary: bool | None = None, turn_ended: bool | None = None) -> None:

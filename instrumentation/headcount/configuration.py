@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from opentelemetry.sdk.trace import SpanProcessor
@@ -15,6 +16,7 @@ from opentelemetry.sdk.trace.export import SpanExporter
 
 from headcount import guard, producer, settings
 from headcount.guard import complain, guarded, nothing
+from headcount.heartbeat import heartbeat
 from headcount.outbox import Outbox
 from headcount.pipeline import Pipeline
 from headcount.settings import Settings
@@ -37,6 +39,8 @@ def configure(
     queue_size: int | None = None,
     linger_s: float | None = None,
     exit_timeout_s: float | None = None,
+    spool: str | os.PathLike[str] | bool | None = None,
+    heartbeat_s: float | None = None,
     exporter: Callable[[], SpanExporter] | None = None,
     span_processors: Sequence[SpanProcessor] = (),
     clock: Callable[[], int] | None = None,
@@ -55,14 +59,20 @@ def configure(
     `queue_size` bounds the spans held while the collector is away (HEADCOUNT_QUEUE_SIZE, 8192), `linger_s` how long
     a span may wait for company (0.1), `exit_timeout_s` how long the process's end may wait for the export
     (HEADCOUNT_EXIT_TIMEOUT, 3).
-    `exporter` makes another exporter than OTLP, anew in each forked process. `span_processors` also get the spans
-    with a length (`invoke_agent …`, `execute_tool …`), for a second backend. `clock` gives nanoseconds since the epoch.
+    `spool` is the folder in which spans wait on disk until they are exported, by this process or the next one
+    (HEADCOUNT_SPOOL, a folder below the user's state folder; False or "off": none; HEADCOUNT_SPOOL_MB, 64, bounds it).
+    `heartbeat_s` is the interval in which every open child says that its process lives (HEADCOUNT_HEARTBEAT, 30; 0:
+    never).
+    `exporter` makes another exporter than OTLP, anew in each forked process; its spans are kept on disk only if `spool`
+    names a folder. `span_processors` also get the spans with a length (`invoke_agent …`, `execute_tool …`), for a second
+    backend. `clock` gives nanoseconds since the epoch.
 
     Without `configure` every function of the API is a no-op, unless HEADCOUNT_ENDPOINT is set: then the first event
     configures. A second call replaces the first; what was queued is still exported.
     """
+    destination = _checked_endpoint(endpoint or settings.endpoint_from_environment())
     chosen = Settings(
-        endpoint=_checked_endpoint(endpoint or settings.endpoint_from_environment()),
+        endpoint=destination,
         service_name=service_name,
         headers={**settings.headers_from_environment(), **(headers or {})},
         capture_content=settings.capture_from_environment() if capture_content is None else capture_content,
@@ -73,6 +83,11 @@ def configure(
             settings.number("HEADCOUNT_EXIT_TIMEOUT", 3.0, least=0.0)
             if exit_timeout_s is None
             else exit_timeout_s
+        ),
+        spool=_spool_folder(spool, destination, own_exporter=exporter is not None),
+        spool_bytes=int(settings.number("HEADCOUNT_SPOOL_MB", 64, least=1) * (1 << 20)),
+        heartbeat_s=(
+            settings.number("HEADCOUNT_HEARTBEAT", 30.0, least=0.0) if heartbeat_s is None else heartbeat_s
         ),
         exporter=exporter,
         span_processors=span_processors,
@@ -149,12 +164,13 @@ def shutdown(timeout_s: float | None = None) -> bool:
 
 
 class Stats(NamedTuple):
-    """How the export goes: spans `sent`, `queued` and `dropped`, and caught faults by kind."""
+    """How the export goes: spans `sent`, `queued` and `dropped`, caught faults by kind, and spans left to the disk."""
 
     sent: int
     queued: int
     dropped: int
     faults: Mapping[str, int]
+    spooled: int = 0
 
 
 @guarded(lambda: Stats(0, 0, 0, {}))
@@ -164,7 +180,17 @@ def stats() -> Stats:
     outbox = _pipeline.sink if _pipeline is not None else None
     if not isinstance(outbox, Outbox):
         return Stats(0, 0, 0, faults)
-    return Stats(outbox.sent, outbox.queued, outbox.dropped, faults)
+    return Stats(outbox.sent, outbox.queued, outbox.dropped, faults, outbox.spooled)
+
+
+def _spool_folder(
+    spool: str | os.PathLike[str] | bool | None, endpoint: str | None, *, own_exporter: bool
+) -> Path | None:
+    if spool is False or (own_exporter and (spool is None or spool is True)):
+        return None
+    if spool is None or spool is True:
+        return settings.spool_from_environment(endpoint)
+    return settings.destination_folder(Path(spool), endpoint)
 
 
 def _checked_endpoint(endpoint: str | None) -> str | None:
@@ -198,6 +224,7 @@ def _after_fork() -> None:
     global _lock
     _lock = threading.RLock()
     producer.start_anew()
+    heartbeat.after_fork()
     _retired.clear()
     if _pipeline is not None:
         _pipeline.after_fork()

@@ -1,14 +1,15 @@
 """The last hop in the host: a bounded queue of lifecycle spans and the one thread that exports them.
 
 `put` takes no lock of ours: `SimpleQueue.put` is reentrant, so that a signal handler or a finaliser that runs in the
-middle of a `put` may call it again.
+middle of a `put` may call it again. With a spool, a span is on disk before `put` returns.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from queue import Empty, SimpleQueue
 from typing import Final
 
@@ -17,6 +18,8 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from headcount.guard import complain, logger
+from headcount.left_behind import batches_left
+from headcount.spool import Spool
 
 WORKER_NAME: Final = "headcount-export"
 BATCH_SIZE: Final = 512
@@ -26,6 +29,8 @@ FAILURES_BEFORE_SMALLER: Final = 3
 FAILURES_BEFORE_SUSPICION: Final = 12
 """An outage fails as often, and trying the second span before the first costs the order."""
 STRIKES: Final = 3
+LOOK_ROUND_S: Final = 30.0
+"""So often at most, after an export that went, files of dead processes are looked for."""
 LAST_WORD_S: Final = 0.2
 """Time for the worker to count what it holds, once its exporter was stopped."""
 UNREACHABLE: Final = "at the end the collector cannot be reached"
@@ -64,18 +69,29 @@ class Outbox:
         linger_s: float,
         first_retry_s: float = 0.25,
         longest_retry_s: float = 5.0,
+        spool: Spool | None = None,
     ) -> None:
         self._connect = connect
         self._capacity = capacity
         self._linger_s = linger_s
         self._first_retry_s = first_retry_s
         self._longest_retry_s = longest_retry_s
-        self.after_fork()
+        self._spool = spool
+        self._begin()
 
     def after_fork(self) -> None:
         """Begin empty: what was queued belongs to the parent, whose worker still has it."""
+        if self._spool is not None:
+            self._spool.after_fork()
+        self._begin()
+
+    def _begin(self) -> None:
         self.sent = 0
         self.dropped = 0
+        self.spooled = 0
+        self._left: Iterator[list[ReadableSpan]] | None = None
+        self._owing = False
+        self._look_round_at = 0.0
         self._queue: SimpleQueue[ReadableSpan | Flush] = SimpleQueue()
         self._held: deque[ReadableSpan | Flush] = deque()
         self._awaited: deque[Flush] = deque()
@@ -94,9 +110,17 @@ class Outbox:
     def put(self, span: ReadableSpan, *, routine: bool = False) -> None:
         """Queue a span without blocking; one too many is dropped and counted, `routine` ones first."""
         room = self._capacity * ROUTINE_SHARE if routine else self._capacity
-        if self._closing or self._queue.qsize() + len(self._held) >= room:
-            self._lose(1, "the queue is full" if not self._closing else "headcount was shut down")
+        if self._closing:
+            self._lose(1, "headcount was shut down")
             return
+        if self._queue.qsize() + len(self._held) >= room:
+            if self._spool is not None and self._spool.overflow(span):
+                self.spooled += 1
+            else:
+                self._lose(1, "the queue is full")
+            return
+        if self._spool is not None:
+            self._spool.keep(span)
         self._queue.put(span)
         if self._worker is None:
             self._start()
@@ -133,7 +157,7 @@ class Outbox:
             return last.complete
         self._shut_exporter()
         if not last.done.wait(LAST_WORD_S):
-            self._lose(self.queued, UNREACHABLE)
+            self._leave(self.queued)
         return False
 
     def _mark(self, mark: Flush) -> None:
@@ -168,6 +192,7 @@ class Outbox:
             try:
                 self._collect()
                 self._export_held()
+                self._send_left()
             except Exception as error:  # noqa: BLE001  # the thread must survive, or all later events are lost
                 complain(
                     f"export: {type(error).__name__}", "headcount: the export worker failed", error=error
@@ -183,9 +208,8 @@ class Outbox:
 
     def _collect(self) -> None:
         """Wait for something to export and let more gather; top up what is held."""
-        if not self._held:
-            item = self._queue.get()
-            self._held.append(item)
+        if not self._held and not self._owing:
+            self._held.append(self._queue.get())
             if not self._awaited:
                 self._pause(self._linger_s)
         while len(self._held) < BATCH_SIZE:
@@ -208,6 +232,29 @@ class Outbox:
                 self._failed()
                 return
 
+    def _send_left(self) -> None:
+        """Send one batch of what was left on disk, once everything in memory went."""
+        if self._spool is None or self._held or self._closing:
+            return
+        if self._left is None:
+            if not self._queue.empty():
+                return
+            self._spool.drained()
+            overflowed = self._spool.release_overflow()
+            if not overflowed and not self._owing and time.monotonic() < self._look_round_at:
+                return
+            self._look_round_at = time.monotonic() + LOOK_ROUND_S
+            self._owing = True
+            self._left = batches_left(self._spool.folder, BATCH_SIZE)
+        batch = next(self._left, None)
+        if batch is None:
+            self._left, self._owing = None, False
+        elif self._export(batch):
+            self._recovered()
+        else:
+            self._left = None
+            self._failed()
+
     def _head(self) -> list[ReadableSpan]:
         """Return the next spans to export: up to the present size, none beyond a mark."""
         batch: list[ReadableSpan] = []
@@ -225,6 +272,8 @@ class Outbox:
         if isinstance(mark, Flush):
             self._awaited.remove(mark)
             self._stopped = self._stopped or mark.last
+            if mark.last and self._spool is not None:
+                self._spool.close(complete=complete)
             mark.release(complete)
 
     def _export(self, batch: list[ReadableSpan]) -> bool:
@@ -269,11 +318,11 @@ class Outbox:
             self._lose(1, "the collector refuses one for good")
 
     def _give_up(self) -> None:
-        """Count what cannot be exported at the end. A spool on disk would take it from here."""
+        """Count what cannot be exported at the end; with a spool it stays on disk for the next process."""
         spans = [item for item in self._held if isinstance(item, ReadableSpan)]
         marks = [item for item in self._held if isinstance(item, Flush)]
         self._held.clear()
-        self._lose(len(spans), UNREACHABLE)
+        self._leave(len(spans))
         for mark in marks:
             self._release(mark, complete=False)
 
@@ -281,6 +330,13 @@ class Outbox:
         self._hurry.wait(seconds)
         if not self._closing:
             self._hurry.clear()
+
+    def _leave(self, count: int) -> None:
+        if self._spool is None or not self._spool.usable:
+            self._lose(count, UNREACHABLE)
+        elif count:
+            self.spooled += count
+            complain("spooled", "headcount: %d lifecycle spans stay on disk: %s", count, UNREACHABLE)
 
     def _lose(self, count: int, why: str) -> None:
         self.dropped += count

@@ -19,6 +19,7 @@ from headcount.guard import guarded, nothing
 from headcount.outbox import Outbox
 from headcount.provider import SCOPE, provider_beside, tracer_of
 from headcount.settings import Settings
+from headcount.spool import spool_at
 from headcount.stamp import StampProcessor
 
 _OK = Status(StatusCode.UNSET)
@@ -57,6 +58,8 @@ class Pipeline:
         self.now = settings.clock
         self.sink: Sink = sink if sink is not None else outbox_of(settings)
         self.export_interval_ms = round(settings.linger_s * 1000)
+        self.keepalive_ms = round(settings.heartbeat_s * 1000) or None
+        """What this process promises while a child is open; None where it promises nothing."""
         self._processors = [_IntoSink(self.sink), *settings.span_processors]
         self._host: object | None = None
         self._provider: TracerProvider | None = None
@@ -184,7 +187,10 @@ class Pipeline:
 def outbox_of(settings: Settings) -> Outbox:
     """Return the outbox these settings describe."""
     return Outbox(
-        functools.partial(connect, settings), capacity=settings.queue_size, linger_s=settings.linger_s
+        functools.partial(connect, settings),
+        capacity=settings.queue_size,
+        linger_s=settings.linger_s,
+        spool=spool_at(settings.spool, limit_bytes=settings.spool_bytes),
     )
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from opentelemetry.sdk.trace import SpanProcessor
 from opentelemetry.sdk.trace.export import SpanExporter
@@ -13,6 +15,8 @@ from opentelemetry.sdk.trace.export import SpanExporter
 from headcount.guard import complain
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
+_FALSE = frozenset({"0", "false", "no", "off"})
+_OTEL_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _CONTENT_ON_SPANS = _TRUE | {"span_only", "span_and_event"}
 
 
@@ -28,6 +32,9 @@ class Settings:
     queue_size: int = 8192
     linger_s: float = 0.1
     exit_timeout_s: float = 3.0
+    spool: Path | None = None
+    spool_bytes: int = 64 << 20
+    heartbeat_s: float = 0.0
     exporter: Callable[[], SpanExporter] | None = None
     span_processors: Sequence[SpanProcessor] = ()
     clock: Callable[[], int] = time.time_ns
@@ -87,3 +94,23 @@ def capture_from_environment() -> bool:
 def disabled_by_environment() -> bool:
     """Tell whether OTEL_SDK_DISABLED or HEADCOUNT_DISABLED switches everything off."""
     return flag("OTEL_SDK_DISABLED") or flag("HEADCOUNT_DISABLED")
+
+
+def spool_from_environment(endpoint: str | None) -> Path | None:
+    """Return the folder for what waits for this destination: below HEADCOUNT_SPOOL or the user's state folder.
+
+    None where HEADCOUNT_SPOOL is off, or there is no home to keep it in.
+    """
+    chosen = os.environ.get("HEADCOUNT_SPOOL", "").strip()
+    if chosen.lower() in _FALSE:
+        return None
+    if chosen:
+        return destination_folder(Path(chosen), endpoint)
+    home = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    return destination_folder(Path(home, "headcount", "spool"), endpoint) if os.path.isabs(home) else None
+
+
+def destination_folder(folder: Path, endpoint: str | None) -> Path:
+    """Return a folder of its own for each destination: what waits for one collector never goes to another."""
+    where = endpoint or next(filter(None, map(os.environ.get, _OTEL_ENDPOINTS)), "default")
+    return folder / f"{zlib.crc32(where.rstrip('/').encode()):08x}"

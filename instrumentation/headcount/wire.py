@@ -38,6 +38,7 @@ CHILD_SESSION: Final = "subagent.child_session.key"
 
 PRODUCER_ID: Final = "subagent.producer.id"
 PRODUCER_SEQ: Final = "subagent.producer.seq"
+KEEPALIVE_MS: Final = "subagent.producer.keepalive_ms"
 EXPORT_INTERVAL_MS: Final = "subagent.producer.export_interval_ms"
 
 MODE: Final = "subagent.mode"

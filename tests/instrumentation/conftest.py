@@ -8,6 +8,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from opentelemetry import trace
@@ -23,11 +24,12 @@ from .receiver import Receiver
 
 
 @pytest.fixture(autouse=True)
-def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Leave neither a pipeline nor counted faults to the next test."""
+def _fresh_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Leave neither a pipeline nor counted faults to the next test, and nothing on disk outside its own folder."""
     for name in list(os.environ):
         if name.startswith(("OTEL_", "HEADCOUNT_")):
             monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     guard.faults.clear()
     before = configuration.install(None)
     monkeypatch.setattr(configuration, "_decided", False)

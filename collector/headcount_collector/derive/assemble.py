@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from headcount_collector.derive.clocks import Clocks
-from headcount_collector.derive.dated import Dated, one_of_two_witnesses
+from headcount_collector.derive.dated import Dated, one_of_two_witnesses, texts
 from headcount_collector.derive.pairing import Span, spans
 from headcount_collector.derive.pulse import Pulse, Timing, pulse
 from headcount_collector.derive.rows import ActivityRow, CallRow, EvidenceRow
@@ -320,17 +319,6 @@ def _producers(records: Iterable[Dated], beat: Pulse, clocks: Clocks) -> tuple[P
             )
         )
     return tuple(found)
-
-
-def texts(value: str | None) -> list[str]:
-    """Read a list of texts, which the trace table keeps as JSON; anything else is no list."""
-    if not value:
-        return []
-    try:
-        found = json.loads(value)
-    except ValueError:
-        return []
-    return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []
 
 
 def _in_order(children: Mapping[str, int], states: Mapping[str, int]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -122,3 +123,14 @@ def _completed(first: Dated, second: Dated) -> Dated:
         tokens=first.row.tokens or second.row.tokens,
     )
     return replace(first, row=row, attributes={**second.attributes, **first.attributes, **said})
+
+
+def texts(value: str | None) -> list[str]:
+    """Read a list of texts, which the trace table keeps as JSON; anything else is no list."""
+    if not value:
+        return []
+    try:
+        found = json.loads(value)
+    except ValueError:
+        return []
+    return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []

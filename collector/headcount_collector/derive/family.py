@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from headcount_collector.derive.clocks import Clocks
+from headcount_collector.derive.dated import texts
 from headcount_collector.derive.naming import Names
-from headcount_collector.derive.rows import DispatchRow
+from headcount_collector.derive.rows import EvidenceRow
+from headcount_collector.evidence import wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,7 @@ class Family:
         return self.kin[run].at, run
 
 
-def _kin(run: str, rows: Iterable[DispatchRow], clocks: Clocks) -> Kin:
+def _kin(run: str, rows: Iterable[EvidenceRow], clocks: Clocks) -> Kin:
     """Make one of the records of a dispatch: the earliest counts, and what it does not say the later ones do."""
     dated = sorted((clocks.at(r.producer, r.event_ns, r.received_ns), r.identity, r) for r in rows)
     ordered = [row for _, _, row in dated]
@@ -183,9 +185,12 @@ def _kin(run: str, rows: Iterable[DispatchRow], clocks: Clocks) -> Kin:
         agent=first(row.agent for row in ordered),
         service=ordered[0].service,
         producer=first(row.producer for row in ordered),
-        prompt_digest=first(row.prompt_digest for row in ordered),
-        description=first(row.description for row in ordered),
-        replica=any(row.replica for row in ordered),
-        supersedes=frozenset(name for row in ordered for name in row.supersedes),
+        prompt_digest=first(row.attributes.get(wire.PROMPT_DIGEST, "") for row in ordered),
+        description=first(
+            row.attributes.get(wire.DESCRIPTION_DIGEST) or row.attributes.get(wire.DESCRIPTION, "")
+            for row in ordered
+        ),
+        replica=any(row.attributes.get(wire.REPLICA) for row in ordered),
+        supersedes=frozenset(name for row in ordered for name in texts(row.attributes.get(wire.SUPERSEDES))),
         children=frozenset(),
     )

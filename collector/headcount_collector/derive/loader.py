@@ -11,8 +11,8 @@ from headcount_collector.derive.assemble import Own, Sources, own_facts
 from headcount_collector.derive.clocks import Clocks, read_clocks
 from headcount_collector.derive.family import Family
 from headcount_collector.derive.kinds import Kinds
-from headcount_collector.derive.naming import Names, directory
-from headcount_collector.derive.neighbours import Circle, neighbours
+from headcount_collector.derive.naming import Names, names_of_sessions
+from headcount_collector.derive.neighbours import OF_OWNERS, Circle, neighbours
 from headcount_collector.derive.rows import Places, RunKey, TouchedRow
 from headcount_collector.derive.split import split
 from headcount_collector.judge.facts import Facts
@@ -144,21 +144,15 @@ class FactsLoader:
         if not sessions:
             return _Scene({}, {}, {}, Clocks({}, self._skew_ns))
         asked = list(sessions)
-        dispatches = rows.dispatches(self._store, asked)
-        named = rows.names(self._store, asked)
-        owner_rows = rows.owner_evidence(self._store, asked)
-        names = {session: Names(session) for session in asked} | directory(dispatches, named)
-        heard = {
-            *(row.producer for row in dispatches),
-            *(row.producer for row in named),
-            *(row.producer for row in owner_rows),
-        }
-        clocks = self._clocks(heard, Clocks({}, self._skew_ns))
-        by_session: dict[str, list[rows.EvidenceRow]] = defaultdict(list)
-        for row in owner_rows:
-            by_session[row.session].append(row)
+        records = rows.directory(self._store, asked)
+        names = {session: Names(session) for session in asked} | names_of_sessions(records)
+        clocks = self._clocks({row.producer for row in records}, Clocks({}, self._skew_ns))
+        owner_rows: dict[str, list[rows.EvidenceRow]] = defaultdict(list)
+        for row in records:
+            if row.event in OF_OWNERS:
+                owner_rows[row.session].append(row)
         families = {session: Family.of(book, clocks) for session, book in names.items()}
-        return _Scene(names, families, by_session, clocks)
+        return _Scene(names, families, owner_rows, clocks)
 
     def _read(self, scene: _Scene, runs: Collection[RunKey]) -> None:
         """Read the evidence of these runs, under all their names, and deal it out."""

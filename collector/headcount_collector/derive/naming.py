@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from headcount_collector.derive.rows import DispatchRow, NameRow
+from headcount_collector.derive.rows import EvidenceRow
+from headcount_collector.evidence import wire
 
 
 @dataclass(slots=True)
@@ -18,10 +19,10 @@ class Names:
     """
 
     session: str
-    dispatches: dict[str, list[DispatchRow]] = field(default_factory=lambda: defaultdict(list))
-    claims: dict[str, dict[str, NameRow]] = field(default_factory=lambda: defaultdict(dict))
+    dispatches: dict[str, list[EvidenceRow]] = field(default_factory=lambda: defaultdict(list))
+    claims: dict[str, dict[str, EvidenceRow]] = field(default_factory=lambda: defaultdict(dict))
     """Alias → the runs that claim it, each with its first claim."""
-    children: dict[str, dict[str, NameRow]] = field(default_factory=lambda: defaultdict(dict))
+    children: dict[str, dict[str, EvidenceRow]] = field(default_factory=lambda: defaultdict(dict))
     """Run name → child session keys that were named with it."""
     wakers: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     """Run name → the wakers that its waits name."""
@@ -31,20 +32,20 @@ class Names:
     _names: dict[str, list[str]] | None = None
     _claimed_by: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
-    def add_name(self, row: NameRow) -> None:
-        """Take in an alias, child session or waker that a record of this session names."""
-        if row.kind == "waker":
-            self.wakers[row.run].add(row.name)
+    def add(self, row: EvidenceRow) -> None:
+        """Take in what a record of this session says of who is who."""
+        if not row.run:
             return
-        if row.kind == "alias" and row.name == row.run:
-            return
-        book = self.claims[row.name] if row.kind == "alias" else self.children[row.run]
-        key = row.run if row.kind == "alias" else row.name
-        other = book.get(key)
-        if other is None or row.event_ns < other.event_ns:
-            book[key] = row
-        if row.kind == "alias":
-            self._claimed_by[row.run].add(row.name)
+        if row.event == "dispatch":
+            self.dispatches[row.run].append(row)
+        for alias in row.aliases:
+            if alias != row.run:
+                _keep_earliest(self.claims[alias], row.run, row)
+                self._claimed_by[row.run].add(alias)
+        if row.child:
+            _keep_earliest(self.children[row.run], row.child, row)
+        if row.event == "wait" and (waker := row.attributes.get(wire.WAIT_WAKER)):
+            self.wakers[row.run].add(waker)
 
     def date(self, dispatched_at: Mapping[str, int]) -> None:
         """Take the corrected moments of the dispatches; from now on claimers come in their order."""
@@ -81,9 +82,9 @@ class Names:
                         self._names[claimer].append(name)
         return [run, *sorted(self._names.get(run, ()))]
 
-    def children_of(self, run: str) -> dict[str, NameRow]:
+    def children_of(self, run: str) -> dict[str, EvidenceRow]:
         """Return the child session keys of a run, under whatever name they were said."""
-        found: dict[str, NameRow] = {}
+        found: dict[str, EvidenceRow] = {}
         for name in self.names_of(run):
             for key, row in self.children.get(name, {}).items():
                 if len(self.claimers(name)) == 1 or name == run:
@@ -111,12 +112,18 @@ class Names:
         return (min(roots or seen),)
 
 
-def directory(dispatches: Iterable[DispatchRow], names: Iterable[NameRow]) -> dict[str, Names]:
-    """Return the names of each session."""
+def _keep_earliest(book: dict[str, EvidenceRow], key: str, row: EvidenceRow) -> None:
+    other = book.get(key)
+    if other is None or (row.event_ns, row.identity) < (other.event_ns, other.identity):
+        book[key] = row
+
+
+def names_of_sessions(records: Iterable[EvidenceRow]) -> dict[str, Names]:
+    """Return the names of each session, out of the records that say who is who."""
     sessions: dict[str, Names] = {}
-    for dispatch in dispatches:
-        book = sessions.setdefault(dispatch.session, Names(dispatch.session))
-        book.dispatches[dispatch.run].append(dispatch)
-    for name in names:
-        sessions.setdefault(name.session, Names(name.session)).add_name(name)
+    for row in records:
+        book = sessions.get(row.session)
+        if book is None:
+            book = sessions[row.session] = Names(row.session)
+        book.add(row)
     return sessions

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from headcount_collector.derive.assemble import Own, consumed, texts
+from headcount_collector.derive.assemble import Own, consumed
 from headcount_collector.derive.clocks import Clocks
-from headcount_collector.derive.dated import Dated
+from headcount_collector.derive.dated import Dated, texts
 from headcount_collector.derive.family import Family
 from headcount_collector.derive.kinds import Kinds
 from headcount_collector.derive.pairing import spans
@@ -25,6 +25,9 @@ from headcount_collector.judge.facts import (
     Twin,
 )
 from headcount_collector.judge.progress import own_progress
+
+OF_OWNERS = frozenset({"owner_turn", "owner_final", "owner_gone", "child_gone", "completion_consumed"})
+"""Events that concern more runs than the one they name, or name none."""
 
 
 @dataclass(slots=True)

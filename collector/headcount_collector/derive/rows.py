@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,37 +18,6 @@ class RunKey(NamedTuple):
 
     session: str
     run: str
-
-
-class DispatchRow(NamedTuple):
-    session: str
-    run: str
-    event_ns: int
-    received_ns: int
-    producer: str
-    identity: str
-    span_id: str
-    owner: str
-    parent: str
-    child: str
-    agent: str
-    service: str
-    prompt_digest: str
-    description: str
-    replica: bool
-    supersedes: list[str]
-
-
-class NameRow(NamedTuple):
-    """`kind` is alias, child or waker."""
-
-    session: str
-    run: str
-    kind: str
-    name: str
-    producer: str
-    event_ns: int
-    received_ns: int
 
 
 class EvidenceRow(NamedTuple):
@@ -70,6 +40,8 @@ class EvidenceRow(NamedTuple):
     child: str
     tokens: int
     attributes: dict[str, str]
+    aliases: Sequence[str] = ()
+    """Read in the directory only."""
 
 
 class ActivityRow(NamedTuple):
@@ -195,16 +167,9 @@ def ask(store: Store, name: str, **parameters: object) -> list[tuple[Any, ...]]:
     return store.query(question(name), parameters)
 
 
-def dispatches(store: Store, sessions: Collection[str]) -> list[DispatchRow]:
-    return [DispatchRow._make(row) for row in ask(store, "dispatches", session_keys=session_keys(sessions))]
-
-
-def names(store: Store, sessions: Collection[str]) -> list[NameRow]:
-    return [NameRow._make(row) for row in ask(store, "names", session_keys=session_keys(sessions))]
-
-
-def owner_evidence(store: Store, sessions: Collection[str]) -> list[EvidenceRow]:
-    return first_arrivals(ask(store, "owners", session_keys=session_keys(sessions)))
+def directory(store: Store, sessions: Collection[str]) -> list[EvidenceRow]:
+    """Return the records of these sessions that say who is who, or what owners did."""
+    return first_arrivals(ask(store, "directory", session_keys=session_keys(sessions)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +213,14 @@ LASTING_NS = 20 * 1_000_000_000
 def calls(store: Store, places: Places, wakers: Sequence[str], owners: Collection[RunKey]) -> list[CallRow]:
     homes = [number for number, run in enumerate(places.order, 1) if run in owners]
     found = ask(store, "calls", **places.parameters(), wakers=wakers, owners=homes, lasting_ns=LASTING_NS)
-    return [CallRow._make(row) for row in found]
+    return [CallRow._make(map(_unpacked, row)) for row in found]
+
+
+def _unpacked(value: Any) -> Any:
+    """Read a list that travels as JSON; nearly all are empty."""
+    if isinstance(value, str) and value.startswith("["):
+        return json.loads(value) if value != "[]" else ()
+    return value
 
 
 def producers(store: Store, ids: Sequence[str]) -> list[ProducerRow]:
@@ -259,7 +231,7 @@ def first_arrivals(found: list[tuple[Any, ...]]) -> list[EvidenceRow]:
     """Keep of each record its first arrival: what comes again changes nothing."""
     kept: dict[tuple[str, str, str, str], EvidenceRow] = {}
     for values in found:
-        row = EvidenceRow._make(values)
+        row = EvidenceRow(*values)
         key = row[:4]
         other = kept.get(key)
         if other is None or row.received_ns < other.received_ns:

@@ -6,18 +6,18 @@
 CREATE TABLE IF NOT EXISTS activity
 (
     run_key UInt64,
-    producer String CODEC(ZSTD(1)),
-    turn String CODEC(ZSTD(1)),
-    session_id SimpleAggregateFunction(any, String) CODEC(ZSTD(1)),
-    run_id SimpleAggregateFunction(any, String) CODEC(ZSTD(1)),
-    pulse AggregateFunction(groupBitmap, UInt64) CODEC(ZSTD(1)),
-    outputs AggregateFunction(groupBitmap, UInt64) CODEC(ZSTD(1)),
-    children AggregateFunction(groupUniqArray, String) CODEC(ZSTD(1)),
-    models AggregateFunction(groupUniqArray, String) CODEC(ZSTD(1)),
-    first_ns SimpleAggregateFunction(min, Int64) CODEC(ZSTD(1)),
-    written SimpleAggregateFunction(max, DateTime) DEFAULT now() CODEC(ZSTD(1))
+    producer String,
+    turn String,
+    session_id SimpleAggregateFunction(any, String),
+    run_id SimpleAggregateFunction(any, String),
+    pulse AggregateFunction(groupBitmap, UInt64),
+    outputs AggregateFunction(groupBitmap, UInt64),
+    children AggregateFunction(groupUniqArray, String),
+    models AggregateFunction(groupUniqArray, String),
+    first_ns SimpleAggregateFunction(min, Int64),
+    written SimpleAggregateFunction(max, DateTime) DEFAULT now()
 )
 ENGINE = AggregatingMergeTree
 ORDER BY (run_key, producer, turn)
 TTL written + toIntervalDay($retention_days)
-SETTINGS index_granularity = 128
+SETTINGS index_granularity = 128, min_compress_block_size = 4096, max_compress_block_size = 16384

@@ -4,23 +4,23 @@ CREATE TABLE IF NOT EXISTS call
 (
     run_key UInt64,
     event LowCardinality(String),
-    key String CODEC(ZSTD(1)),
-    producer SimpleAggregateFunction(max, String) CODEC(ZSTD(1)),
+    key String,
+    producer SimpleAggregateFunction(max, String),
     pending SimpleAggregateFunction(max, UInt8),
     keyed SimpleAggregateFunction(max, UInt8),
-    began SimpleAggregateFunction(min, Int64) CODEC(ZSTD(1)),
-    succeeded SimpleAggregateFunction(max, Int64) CODEC(ZSTD(1)),
-    failed SimpleAggregateFunction(max, Int64) CODEC(ZSTD(1)),
-    tool SimpleAggregateFunction(max, String) CODEC(ZSTD(1)),
-    call SimpleAggregateFunction(max, String) CODEC(ZSTD(1)),
-    error SimpleAggregateFunction(max, String) CODEC(ZSTD(1)),
-    turn SimpleAggregateFunction(max, String) CODEC(ZSTD(1)),
-    trigger SimpleAggregateFunction(max, String) CODEC(ZSTD(1)),
+    began SimpleAggregateFunction(min, Int64),
+    succeeded SimpleAggregateFunction(max, Int64),
+    failed SimpleAggregateFunction(max, Int64),
+    tool SimpleAggregateFunction(max, String),
+    call SimpleAggregateFunction(max, String),
+    error SimpleAggregateFunction(max, String),
+    turn SimpleAggregateFunction(max, String),
+    trigger SimpleAggregateFunction(max, String),
     stream SimpleAggregateFunction(max, Int8),
-    tokens SimpleAggregateFunction(max, UInt64) CODEC(ZSTD(1)),
-    written SimpleAggregateFunction(max, DateTime) DEFAULT now() CODEC(ZSTD(1))
+    tokens SimpleAggregateFunction(max, UInt64),
+    written SimpleAggregateFunction(max, DateTime) DEFAULT now()
 )
 ENGINE = AggregatingMergeTree
 ORDER BY (run_key, event, key)
 TTL written + toIntervalDay($retention_days)
-SETTINGS index_granularity = 256
+SETTINGS index_granularity = 256, min_compress_block_size = 4096, max_compress_block_size = 16384

@@ -26,6 +26,7 @@ from headcount_collector.judge.verdict import Verdict
 from headcount_collector.receive.errors import Malformed
 from headcount_collector.receive.otlp_json import request_from_json
 from headcount_collector.replay.check import Miss, World, misses_of
+from headcount_collector.replay.dismissal import matched_runs
 from headcount_collector.replay.errors import ReplayError
 from headcount_collector.store.client import Store
 from headcount_collector.store.migrate import migrate
@@ -206,7 +207,8 @@ class _Run:
     def _request(self, arrival: Arrival, received_ns: int) -> ExportTraceServiceRequest:
         evidence = arrival.evidence
         if isinstance(evidence, Record):
-            return export_request([evidence])
+            found = matched_runs(evidence, self._report.verdicts.values())
+            return export_request([evidence] if found is None else found)
         if isinstance(evidence, HookBody):
             return export_request(records_from_hook(evidence.body, received_ns))
         assert isinstance(evidence, OtlpBody)

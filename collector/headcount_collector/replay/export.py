@@ -1,0 +1,115 @@
+"""Writes a run and its surroundings as a replay file that reproduces the verdict elsewhere and checks that it does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from headcount_collector.evidence.moment import moment_ns, moment_text
+from headcount_collector.evidence.record import Record
+from headcount_collector.evidence.short_line import line_of
+from headcount_collector.judge.policy import SECOND, Policy, Times
+
+_EXPECTED = ("status", "class", "leaning", "severity", "outcome", "quality")
+_COUNTS = frozenset({"repeat_limit", "storm"})
+_ASIDE = frozenset({"overdue_factor", "tools"})
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What a replay of one run needs.
+
+    `arrivals` are (receiver time, record) in order of arrival; `services` the service of each agent type that they
+    dispatch; `heard` the agent types of which some child was heard elsewhere, so that a silence here means something.
+    """
+
+    document: Mapping[str, Any]
+    arrivals: tuple[tuple[int, Record], ...]
+    services: Mapping[str, str]
+    heard: frozenset[str] = frozenset()
+
+
+def replay_lines(recording: Recording, policy: Policy, tick_s: float) -> Iterator[str]:
+    """Yield the lines of the file: header, evidence, and what the judge said at its last look as expectation."""
+    document = recording.document
+    judged_ns = moment_ns(document["judged_at"])
+    first_ns = min((received for received, _ in recording.arrivals), default=judged_ns)
+    t0_ns = (min(first_ns, judged_ns) // SECOND) * SECOND
+    until_ns = max([judged_ns, *(received for received, _ in recording.arrivals)])
+    until_s = -(-(until_ns - t0_ns) // SECOND)
+    header = {
+        "replay": 1,
+        "t0": moment_text(t0_ns),
+        "title": f"{document['run']} in session {document['session']}, {document['status']}",
+        "policy": policy_table(policy, document["session"], recording.services),
+        "tick_s": tick_s,
+        "until_s": until_s,
+    }
+    yield _json(header)
+    for line in _kinds(recording.heard):
+        yield _json(line)
+    for received_ns, record in recording.arrivals:
+        yield _json(line_of(record, received_ns, t0_ns))
+    if not document["held"]:
+        yield _json({"at": until_s, "expect": _expectation(document)})
+
+
+def _expectation(document: Mapping[str, Any]) -> dict[str, object]:
+    return {
+        "run": document["run"],
+        **{key: document[key] for key in _EXPECTED},
+        "signals": sorted({signal["name"] for signal in document["signals"]}),
+    }
+
+
+def _kinds(agents: Iterable[str]) -> Iterator[dict[str, object]]:
+    """Let one child of each of these agent types be heard, in a session of its own."""
+    for agent in sorted(agents):
+        run = {"run": f"a {agent} heard elsewhere", "session": "heard elsewhere"}
+        yield {"at": 0, "event": "dispatch", **run, "agent": agent, "mode": "foreground"}
+        yield {"at": 0, "event": "start", **run}
+        yield {"at": 0, "event": "child_done", **run, "outcome": "ok", "size": 1}
+        yield {"at": 0, "event": "completion_forwarded", **run, "forwarded": True}
+
+
+def policy_table(policy: Policy, session: str, services: Mapping[str, str]) -> dict[str, object]:
+    """Return the policy that holds in one session as a table of a replay file; what is default is left out.
+
+    Records of a replay name no service, so what a service overrides is given to its agent types.
+    """
+    table: dict[str, object] = _differences(policy.default, Times())
+    tools = policy.default.tools
+    if tools:
+        table["tool"] = {name: {"tool_max": _duration(limit)} for name, limit in tools.items()}
+    agents = {
+        agent: differences
+        for agent, service in services.items()
+        if (differences := _differences(policy.times("", agent, service), policy.default))
+    }
+    if agents:
+        table["agent"] = agents
+    if session in policy.session:
+        table["session"] = {session: _differences(policy.times(session, None, ""), policy.default)}
+    return table
+
+
+def _differences(times: Times, base: Times) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name in (field.name for field in fields(Times) if field.name not in _ASIDE):
+        value = getattr(times, name)
+        if value != getattr(base, name):
+            found[name] = value if name in _COUNTS else _duration(value)
+    if times.overdue_factor != base.overdue_factor:
+        found["overdue"] = f"{times.overdue_factor:g}x"
+    return found
+
+
+def _duration(length_ns: int) -> str:
+    whole, rest = divmod(length_ns, SECOND)
+    return f"{whole}s" if rest == 0 else f"{length_ns // 1_000_000}ms"
+
+
+def _json(line: Mapping[str, object]) -> str:
+    return json.dumps(line, ensure_ascii=False, separators=(", ", ": "))

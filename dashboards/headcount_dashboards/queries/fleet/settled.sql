@@ -1,0 +1,8 @@
+SELECT
+    countIf(to_status = 'completed') AS completed,
+    countIf(to_status = 'recovered') AS recovered
+FROM transition
+WHERE $__timeFilter(believed_at)
+    AND to_status IN ('completed', 'recovered')
+    AND $__conditionalAll(service IN (${service:singlequote}), $service)
+    AND $__conditionalAll(agent IN (${agent:singlequote}), $agent)

@@ -1,0 +1,12 @@
+SELECT
+    run_id AS "run left behind",
+    since,
+    severity,
+    evidence,
+    if(owner_id = '', 'root', owner_id) AS owner
+FROM signal FINAL
+WHERE session_id = ${session:singlequote}
+    AND $__conditionalAll(if(owner_id = '', 'root', owner_id) IN (${owner:singlequote}), $owner)
+    AND name IN ('premature_owner_final', 'orphaned', 'premature_completion')
+ORDER BY since DESC, run_id
+LIMIT 200

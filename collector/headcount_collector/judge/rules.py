@@ -64,6 +64,8 @@ def decide(
     if line.facts.dispatch is None:
         return Finding("9", ACTIVE, line.facts.first_at, "undispatched", end=end)
     in_grace = False
+    if end is None and (moved := line.moved_after_gone(t)) is not None:
+        moments.reached(moved + line.times.skew)
     end = end or _rejected(line, t)
     receipt = line.receipt(t) if end is None else None
     if end is not None:
@@ -250,6 +252,9 @@ def _waiting(line: Timeline, moments: Moments, waits: list[Wait]) -> tuple[int, 
             found.append((0, wait.at + person, "person", wait))
         if wait.reason in RESOURCE and moments.reached(wait.at + times.blocked_after):
             found.append((1, wait.at + times.blocked_after, "resource", wait))
+        waker = line.facts.neighbours.wakers.get(wait.waker) if wait.waker is not None else None
+        if waker is not None and waker.gone_at is not None:
+            moments.reached(max(wait.at, waker.gone_at) + times.delivery_grace)
         lost = _nobody_since(line, wait, moments.now)
         if lost is not None and moments.reached(lost + times.delivery_grace):
             found.append((2, lost + times.delivery_grace, "nobody", wait))

@@ -158,6 +158,13 @@ class Timeline:
             return StandingEnd(revived_at, annulled.kind, annulled.outcome, annulled.result, revived=True)
         return None
 
+    def moved_after_gone(self, t: int) -> int | None:
+        """Return the last progress where it follows the loss of the child's session, which is no end before it is old."""
+        gone = [end.at for end in self.facts.ends if end.kind == "child_gone" and end.at <= t]
+        gone += [moment for moment in self.facts.neighbours.gone if moment <= t]
+        last = self.last_progress(t)
+        return last if gone and last is not None and last > min(gone) else None
+
     def annulled_result(self, t: int) -> bool:
         """Tell whether an end with a result was annulled by later progress, so that it may count again."""
         last = self.last_progress(t)

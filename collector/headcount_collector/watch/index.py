@@ -109,6 +109,8 @@ def _edges(key: Key, facts: Facts) -> Iterable[Edge]:
     for wait in facts.waits:
         if wait.waker is not None:
             yield "waits", session, wait.waker
+    for name in (*facts.names, *facts.children_keys):
+        yield "named", session, name
     for twin in facts.neighbours.twins:
         yield "looks-at", session, twin.run
     for peer in facts.neighbours.peers:
@@ -152,6 +154,7 @@ def _news(key: Key, facts: Facts) -> Iterable[Edge]:
     session, run = key
     for name in (run, *facts.names, *facts.children_keys):
         yield "waits", session, name
+        yield "named", session, name
     if facts.ends:
         for owner in (run, *facts.children_keys):
             yield "owner", session, owner

@@ -92,7 +92,7 @@ class Surroundings:
         for producer in self._facts[key].producers:
             if producer.id == name:
                 silent = producer.last_at + 3 * producer.keepalive_ns if producer.keepalive_ns else None
-                return Waker(gone_at=silent if silent is not None and silent <= self._now else None)
+                return Waker(gone_at=silent)
         return None
 
     def _circle_closed_at(self, asking: Key, start: Key) -> int | None:

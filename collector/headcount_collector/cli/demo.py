@@ -151,7 +151,7 @@ def _collector(folder: Path) -> Iterator[str]:
 @contextlib.contextmanager
 def _agents(url: str) -> Iterator[subprocess.Popen[bytes]]:
     """Run the agent process that lives through the incidents."""
-    with _process("headcount.incidents", HEADCOUNT_ENDPOINT=url) as process:
+    with _process("headcount.incidents", HEADCOUNT_ENDPOINT=url, HEADCOUNT_SPOOL="off") as process:
         yield process
 
 

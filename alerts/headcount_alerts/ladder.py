@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from headcount_alerts.conditions import RANK
 from headcount_alerts.decision import Outcome, Step
@@ -24,8 +25,11 @@ from headcount_collector.judge.policy import Policy, Times
 from headcount_collector.judge.verdict import Verdict
 from headcount_collector.judge.words import clock, span
 
-Gate = Callable[[Incident, int], "str | None"]
-"""Why a message of an incident may not leave now, or None; such a gate declares no end."""
+Gate = Callable[[Incident, int], "tuple[str, int] | None"]
+"""Why a message of an incident may not leave now, and until when (0: nobody knows); None where it may."""
+
+Window = Callable[[Incident], "int | None"]
+"""The step of an incident's ladder in nanoseconds, where it is not the policy's."""
 
 _BROKEN_AFTER = 3
 """So many windows of deferring in a row, and the gate is an incident itself."""
@@ -34,8 +38,15 @@ _BROKEN_AFTER = 3
 class Ladder:
     """Moves every incident that news or time moves. One tick after the other, from one thread at a time."""
 
-    def __init__(self, policy: Policy, kin: Kin, gates: Mapping[str, Gate] | None = None) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        kin: Kin,
+        gates: Mapping[str, Gate] | None = None,
+        window: Window | None = None,
+    ) -> None:
         self._policy = policy
+        self._window = window
         self._gates = dict(gates or {})
         self._roll = Roll(kin)
         self._fleet = Fleet(self._roll, policy.default)
@@ -128,7 +139,9 @@ class Ladder:
         return out
 
     def _times(self, incident: Incident) -> Times:
-        return self._policy.times(incident.session, None, "")
+        times = self._policy.times(incident.session, None, "")
+        window = self._window(incident) if self._window is not None else None
+        return times if window is None else replace(times, window=window)
 
     def _rebase(self, sleeps: Sequence[tuple[int, int]]) -> None:
         """A window is a time in which somebody could have acted: while the host slept none passed."""
@@ -272,9 +285,9 @@ class Ladder:
         if self._degraded and wrong and all(condition.absence for _, condition in wrong):
             return Deferral("observer", "the observer does not trust silence now", now)
         for name, gate in self._gates.items():
-            reason = gate(incident, now) if incident.kind not in (GATE, OBSERVER) else None
-            if reason is not None:
-                return Deferral(name, reason, now)
+            shut = gate(incident, now) if incident.kind != GATE else None
+            if shut is not None:
+                return Deferral(name, shut[0], now, shut[1])
         return None
 
     def _silenced_until(self, incident: Incident, now: int) -> int:

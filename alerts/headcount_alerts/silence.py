@@ -23,7 +23,6 @@ MATCHED = (
     "class",
     "signal",
     "severity",
-    "environment",
 )
 """What a matcher can look at."""
 

@@ -26,6 +26,10 @@ SECRETS = (
 """Settings that a `…_FILE` variable can name a file for. None is ever written into rendered files."""
 
 
+CHANNEL_SECRETS = ("slack_url", "discord_url", "teams_url", "telegram_token", "webhook_url")
+"""Those of them that make a channel of the contact point."""
+
+
 class GrafanaSettings(BaseSettings):
     """The settings of `headcount grafana`, `HEADCOUNT_GRAFANA_…`. Build with `load_settings`."""
 
@@ -36,6 +40,9 @@ class GrafanaSettings(BaseSettings):
     url: str = Field("http://127.0.0.1:3000", description="Where Grafana is")
     token: SecretStr | None = Field(None, description="Token of a service account with the role Admin")
     folder: str = Field("headcount", min_length=1, description="Title of the folder of everything of ours")
+    public_url: str = Field(
+        "", description="Where people open Grafana, for links in messages; empty: as `url`"
+    )
     page_url: str = Field("", description="Where headcount's own page is, for links; empty: no links")
     datasource_uid: str = Field(
         "headcount-clickhouse",
@@ -70,7 +77,7 @@ class GrafanaSettings(BaseSettings):
     webhook_url: SecretStr | None = Field(None, description="Any other receiver of Grafana's webhook JSON")
     email: str = Field("", description="Addresses, separated by semicolons")
 
-    @field_validator("url", "page_url")
+    @field_validator("url", "public_url", "page_url")
     @classmethod
     def _check_url(cls, value: str) -> str:
         if value and (not value.startswith(("http://", "https://")) or not urlsplit(value).hostname):
@@ -82,6 +89,20 @@ class GrafanaSettings(BaseSettings):
         if (self.telegram_token is None) != (self.telegram_chat == ""):
             raise ValueError(f"{PREFIX}TELEGRAM_TOKEN and {PREFIX}TELEGRAM_CHAT go together")
         return self
+
+    @model_validator(mode="after")
+    def _who_notifies_needs_a_receiver(self) -> Self:
+        if self.notifies and not self.receiver and not self.channels:
+            raise ValueError(
+                f"{NOTIFIER}=grafana, and nobody to tell: set {PREFIX}SLACK_URL, {PREFIX}EMAIL or another channel, "
+                f"or {PREFIX}RECEIVER to the name of an existing contact point"
+            )
+        return self
+
+    @property
+    def channels(self) -> bool:
+        """Whether a contact point is to be made."""
+        return bool(self.email) or any(getattr(self, name) is not None for name in CHANNEL_SECRETS)
 
     @property
     def notifies(self) -> bool:

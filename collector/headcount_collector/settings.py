@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from platformdirs import user_data_path
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import (
@@ -23,6 +31,7 @@ from pydantic_settings import (
     SettingsError as PydanticSettingsError,
 )
 
+from headcount_collector.access import TokenError, Tokens, tokens_in
 from headcount_collector.addresses import Address, AddressError, parse_address
 from headcount_collector.errors import HeadcountError
 from headcount_collector.judge.policy import Policy, PolicyError
@@ -30,9 +39,8 @@ from headcount_collector.judge.policy import Policy, PolicyError
 PREFIX = "HEADCOUNT_"
 CAPTURE_VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The switch that the GenAI instrumentations read; it holds here too, unless HEADCOUNT_CAPTURE_CONTENT is set."""
-SECRETS = ("store", "token")
+SECRETS = ("store",)
 """Settings that a `…_FILE` variable can name a file for."""
-_TOKEN_LENGTH = 16
 _FILE_TABLE = "file_table"
 _CAPTURE_WORDS = {"span_only": True, "event_only": True, "span_and_event": True, "no_content": False}
 
@@ -70,6 +78,10 @@ class Settings(BaseSettings):
         description="Where OTLP/HTTP, hooks and API are served, `HOST:PORT`; port 0 takes a free one. "
         "Anything but loopback needs a token",
     )
+    grpc: str | None = Field(
+        None,
+        description="Where OTLP/gRPC is served, `HOST:PORT`, or `off`. Anything but loopback needs a token",
+    )
     data: Path = Field(
         default_factory=_data_folder,
         description="Folder of the embedded store, and of hooks on their way into it",
@@ -83,7 +95,33 @@ class Settings(BaseSettings):
         1.0, ge=0.05, le=60, description="Seconds between two judgements of what changed or is due"
     )
     token: SecretStr | None = Field(
-        None, description="Bearer token that requests must carry; at least 16 characters"
+        None,
+        description="Bearer token that requests must carry, at least 16 characters; several are separated by commas",
+    )
+    token_file: Path | None = Field(
+        None, description="File of bearer tokens, one a line; read again when it changes"
+    )
+    tls_cert: Path | None = Field(
+        None, description="Certificate (PEM, with its chain) to serve HTTPS and gRPC over TLS with"
+    )
+    tls_key: Path | None = Field(None, description="The certificate's private key (PEM)")
+    tls_client_ca: Path | None = Field(
+        None, description="Certificates (PEM) that must have signed a client's own; others are not let in"
+    )
+    requests_per_s: float = Field(
+        0.0,
+        ge=0,
+        description="Requests a second that each token may send, bursts of two seconds; 0: no limit",
+    )
+    queue_mib: int = Field(
+        128,
+        ge=1,
+        le=4096,
+        description="MiB of requests that may wait for the store; above, senders are told to retry",
+    )
+    queue_requests: int = Field(1024, ge=1, le=100_000, description="How many requests they may be")
+    log_format: Annotated[Literal["text", "json"], BeforeValidator(_lower)] = Field(
+        "text", description="How `serve` logs: a line of text, or one JSON object a line"
     )
     capture_content: Annotated[bool, BeforeValidator(_capture)] = Field(
         False,
@@ -107,9 +145,13 @@ class Settings(BaseSettings):
         "for each key, as `HEADCOUNT_POLICY__EXPECTED=20m`",
     )
 
-    @field_validator("http")
+    @field_validator("http", "grpc")
     @classmethod
-    def _check_address(cls, value: str) -> str:
+    def _check_address(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is None:
+            return None
+        if info.field_name == "grpc" and value.strip().lower() == "off":
+            return "off"
         try:
             parse_address(value)
         except AddressError as error:
@@ -135,8 +177,33 @@ class Settings(BaseSettings):
     @field_validator("token")
     @classmethod
     def _check_token(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is not None and len(value.get_secret_value()) < _TOKEN_LENGTH:
-            raise ValueError(f"{len(value.get_secret_value())} characters; take at least {_TOKEN_LENGTH}")
+        if value is not None:
+            try:
+                tokens_in(value.get_secret_value().replace(",", "\n"), "")
+            except TokenError as error:
+                raise ValueError(str(error).removeprefix(": ")) from None
+        return value
+
+    @field_validator("token_file")
+    @classmethod
+    def _check_token_file(cls, value: Path | None) -> Path | None:
+        if value is not None:
+            try:
+                Tokens(file=value)
+            except TokenError as error:
+                raise ValueError(str(error)) from None
+        return value
+
+    @field_validator("tls_cert", "tls_key", "tls_client_ca")
+    @classmethod
+    def _check_pem(cls, value: Path | None) -> Path | None:
+        if value is not None:
+            try:
+                found = b"-----BEGIN " in value.read_bytes()
+            except OSError as error:
+                raise ValueError(f"cannot read {value}: {error.strerror}") from None
+            if not found:
+                raise ValueError(f"{value} is no PEM file")
         return value
 
     @field_validator("content_attributes")
@@ -160,17 +227,42 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _others_need_a_token(self) -> Settings:
-        if not self.address.loopback and self.token is None:
-            raise ValueError(
-                f"http = {self.http} is open to other machines and needs a token: set {PREFIX}TOKEN or "
-                f"{PREFIX}TOKEN_FILE, or serve on 127.0.0.1"
-            )
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise ValueError("tls_cert and tls_key go together: set both, or neither")
+        if self.tls_client_ca is not None and self.tls_cert is None:
+            raise ValueError("tls_client_ca needs tls_cert and tls_key: clients are only asked over TLS")
+        if self.token is not None or self.token_file is not None or self.tls_client_ca is not None:
+            return self
+        for name, address in (("http", self.address), ("grpc", self.grpc_address)):
+            if address is not None and not address.loopback:
+                raise ValueError(
+                    f"{name} = {address} is open to other machines and needs a token: set {PREFIX}TOKEN or "
+                    f"{PREFIX}TOKEN_FILE, or serve on 127.0.0.1"
+                )
         return self
 
     @property
     def address(self) -> Address:
         """Where to listen."""
         return parse_address(self.http)
+
+    @property
+    def grpc_address(self) -> Address | None:
+        """Where to listen for gRPC; None where it is off. By default beside `http`: 4317, or a free port beside one."""
+        if self.grpc is None:
+            return Address(self.address.host, 4317 if self.address.port else 0)
+        return None if self.grpc == "off" else parse_address(self.grpc)
+
+    @property
+    def tokens(self) -> Tokens:
+        """The tokens that requests may carry; reads the file."""
+        given = () if self.token is None else tokens_in(self.token.get_secret_value().replace(",", "\n"), "")
+        return Tokens(given, self.token_file)
+
+    @property
+    def own_token(self) -> str | None:
+        """The token that commands send: the first."""
+        return self.tokens.first
 
     @property
     def judged_by(self) -> Policy:

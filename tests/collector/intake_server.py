@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from headcount_collector.receive import Intake, create_intake
+from headcount_collector.receive.grpc_edge import GrpcEdge
 from headcount_collector.store import Store, migrate
 
 PROTOBUF = {"content-type": "application/x-protobuf"}
@@ -30,6 +31,8 @@ class Served:
     intake: Intake
     client: httpx2.Client
     received: list[int]
+    grpc: str = ""
+    """HOST:PORT of the gRPC edge."""
 
     def post(
         self, body: bytes, headers: dict[str, str] | None = None, path: str = "/v1/traces"
@@ -70,8 +73,8 @@ def serving(folder: Path, **settings: Any) -> Iterator[Served]:
         migrate(store)
         received: list[int] = []
         intake = create_intake(store, on_commit=received.append, **settings)
-        with serving_intake(intake) as client:
-            yield Served(str(client.base_url).rstrip("/"), store, intake, client, received)
+        with serving_intake(intake) as client, serving_grpc(intake) as grpc:
+            yield Served(str(client.base_url).rstrip("/"), store, intake, client, received, grpc)
         intake.close()
     finally:
         store.close()
@@ -85,6 +88,17 @@ def serving_intake(intake: Intake) -> Iterator[httpx2.Client]:
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off"))
     with _running(server) as url, httpx2.Client(base_url=url, timeout=60) as client:
         yield client
+
+
+@contextmanager
+def serving_grpc(intake: Intake, **options: Any) -> Iterator[str]:
+    """Serve OTLP/gRPC of `intake` and yield HOST:PORT."""
+    edge = GrpcEdge(intake.signals, **options)
+    port = edge.start("127.0.0.1:0")
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        edge.close(5)
 
 
 @contextmanager

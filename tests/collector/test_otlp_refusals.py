@@ -34,7 +34,7 @@ def test_a_full_queue_answers_503_and_to_try_again_in_a_second() -> None:
     assert answers == [200]
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
     assert refused.headers["content-type"] == PROTOBUF["content-type"]
-    assert Status.FromString(refused.content).code == 14
+    assert Status.FromString(refused.content).code == 8
     assert intake.counters.refused_requests == {"busy": 1}
 
 

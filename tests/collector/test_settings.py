@@ -61,8 +61,7 @@ def test_secrets_are_read_from_files_and_never_shown(tmp_path: Path, monkeypatch
     monkeypatch.setenv("HEADCOUNT_TOKEN_FILE", str(secret))
     monkeypatch.setenv("HEADCOUNT_STORE", f"http://me:{PASSWORD}@db:8123/headcount")
     settings = load_settings()
-    assert settings.token is not None
-    assert settings.token.get_secret_value() == PASSWORD
+    assert settings.own_token == PASSWORD
     assert PASSWORD not in repr(settings)
     assert settings.store_shown == "http://db:8123/headcount"
 
@@ -97,12 +96,24 @@ def test_our_own_capture_switch_wins(monkeypatch: pytest.MonkeyPatch) -> None:
         ("HEADCOUNT_HTTP", "h:70000", "HEADCOUNT_HTTP: 'h:70000' is no HOST:PORT"),
         ("HEADCOUNT_HTTP", "0.0.0.0:4318", "needs a token: set HEADCOUNT_TOKEN"),
         ("HEADCOUNT_TOKEN", "short", "HEADCOUNT_TOKEN: 5 characters; take at least 16"),
-        ("HEADCOUNT_TOKEN_FILE", "/does/not/exist", "HEADCOUNT_TOKEN_FILE=/does/not/exist: cannot read"),
+        (
+            "HEADCOUNT_TOKEN_FILE",
+            "/does/not/exist",
+            "HEADCOUNT_TOKEN_FILE: cannot read the tokens in /does/not/exist",
+        ),
         ("HEADCOUNT_STORE", "./folder", "HEADCOUNT_STORE: write http(s)://"),
+        ("HEADCOUNT_GRPC", "nowhere", "HEADCOUNT_GRPC: 'nowhere' is no HOST:PORT"),
+        ("HEADCOUNT_TLS_CERT", "/does/not/exist", "HEADCOUNT_TLS_CERT: cannot read /does/not/exist"),
+        ("HEADCOUNT_TLS_CERT", __file__, "is no PEM file"),
+        ("HEADCOUNT_LOG_FORMAT", "xml", "HEADCOUNT_LOG_FORMAT: "),
         ("HEADCOUNT_URL", "localhost", "HEADCOUNT_URL: 'localhost' is no URL"),
         ("HEADCOUNT_LOG_LEVEL", "loud", "HEADCOUNT_LOG_LEVEL: "),
         ("HEADCOUNT_POLICY", "{", "HEADCOUNT_POLICY: what it holds is not the JSON"),
-        ("HEADCOUNT_CONTENT_ATTRIBUTES", "prompt", "HEADCOUNT_CONTENT_ATTRIBUTES: Input should be a valid tuple"),
+        (
+            "HEADCOUNT_CONTENT_ATTRIBUTES",
+            "prompt",
+            "HEADCOUNT_CONTENT_ATTRIBUTES: Input should be a valid tuple",
+        ),
         ("HEADCOUNT_CONTENT_ATTRIBUTES", '["a(b"]', "HEADCOUNT_CONTENT_ATTRIBUTES: attribute name 'a(b'"),
         ("HEADCOUNT_POLICY__EXPECTED", "soon", "HEADCOUNT_POLICY: expected = 'soon' is no duration"),
         (CAPTURE_VARIABLE, "perhaps", f"{CAPTURE_VARIABLE}: "),
@@ -128,7 +139,7 @@ def test_a_bad_secret_file_is_named_and_its_content_is_not(
     secret = tmp_path / "secret"
     secret.write_text("hush")
     monkeypatch.setenv("HEADCOUNT_TOKEN_FILE", str(secret))
-    with pytest.raises(SettingsError, match="HEADCOUNT_TOKEN_FILE: 4 characters") as caught:
+    with pytest.raises(SettingsError, match=r"HEADCOUNT_TOKEN_FILE: .*secret: 4 characters") as caught:
         load_settings()
     assert "hush" not in str(caught.value)
 
@@ -166,3 +177,16 @@ def test_loopback_is_told_by_address_and_name() -> None:
         load_settings(http="example.org:80")
     assert str(load_settings(http="[::1]:80").address) == "[::1]:80"
     assert load_settings(http="80").address.host == "127.0.0.1"
+
+
+def test_grpc_goes_where_http_goes_unless_told_otherwise() -> None:
+    assert str(load_settings(http="127.0.0.1:4318").grpc_address) == "127.0.0.1:4317"
+    assert str(load_settings(http="[::1]:0").grpc_address) == "[::1]:0"
+    assert str(load_settings(grpc="127.0.0.1:5000").grpc_address) == "127.0.0.1:5000"
+    assert load_settings(grpc="off").grpc_address is None
+
+
+def test_grpc_open_to_others_needs_a_token_too() -> None:
+    with pytest.raises(SettingsError, match=r"grpc = 0\.0\.0\.0:1 is open to other machines"):
+        load_settings(grpc="0.0.0.0:1")
+    assert load_settings(grpc="0.0.0.0:1", token="a token of some length").grpc_address is not None

@@ -12,11 +12,10 @@ from headcount_collector.api.problems import install_problems
 
 def create_app(collector: Collector) -> FastAPI:
     """Return the ASGI application of an open collector."""
-    token = collector.settings.token
     app = FastAPI(title="headcount", docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json")
     app.state.collector = collector
     for routes in (collector.intake.router, page.routes, hooks.routes, runs.routes, health.routes):
         app.include_router(routes)
     install_problems(app)
-    app.add_middleware(Guard, token=None if token is None else token.get_secret_value())
+    app.add_middleware(Guard, gate=collector.gate, certified=collector.settings.tls_client_ca is not None)
     return app

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from datetime import UTC, datetime
 from typing import Any
 
+from headcount_collector.api.guard import Gate
 from headcount_collector.api.hooks import HookIntake
 from headcount_collector.api.metrics import Metric, counter, gauge
 from headcount_collector.api.spool import Spool
@@ -16,6 +17,7 @@ from headcount_collector.evidence.claude_code_disk import TranscriptFolder
 from headcount_collector.judge.verdict import ACTIVE, BLOCKED, SUSPECT, UNFORWARDED
 from headcount_collector.receive.errors import Malformed
 from headcount_collector.receive.intake import Intake, create_intake
+from headcount_collector.receive.rate import RateLimit
 from headcount_collector.settings import Settings
 from headcount_collector.store import Store, StoreError, migrate
 from headcount_collector.store.content import CONTENT_ATTRIBUTES
@@ -39,8 +41,14 @@ class Collector:
         self.verdicts = VerdictStore(store)
         self.watch = Watch(store, settings.judged_by, tick_s=settings.tick_s)
         self.intake = create_intake(
-            store, on_commit=self.watch.notice, retention_days=settings.retention_days
+            store,
+            on_commit=self.watch.notice,
+            retention_days=settings.retention_days,
+            drop_attributes=_dropped(settings),
+            queue_bytes=settings.queue_mib * 1024 * 1024,
+            queue_requests=settings.queue_requests,
         )
+        self.gate = Gate(settings.tokens, RateLimit(settings.requests_per_s))
         # The harness's notes lie on this machine only where the harness does.
         disk = TranscriptFolder() if settings.address.loopback else None
         self.hooks = HookIntake(
@@ -58,14 +66,7 @@ class Collector:
                 closing.enter_context(FolderLock(settings.data))
             store = Store.open(settings.store_location)
             closing.callback(store.close)
-            dropped = (
-                CONTENT_ATTRIBUTES if settings.content_attributes is None else settings.content_attributes
-            )
-            migrate(
-                store,
-                settings.retention_days,
-                drop_attributes=() if settings.capture_content else dropped,
-            )
+            migrate(store, settings.retention_days, drop_attributes=_dropped(settings))
             collector = cls(settings, store)
             closing.callback(collector.intake.close)
             closing.callback(collector.watch.close)
@@ -114,6 +115,13 @@ class Collector:
         return self.intake.committer.submit(admitted.body, admitted.spans)
 
 
+def _dropped(settings: Settings) -> tuple[str, ...]:
+    """Return the names of the attributes that are not stored."""
+    if settings.capture_content:
+        return ()
+    return CONTENT_ATTRIBUTES if settings.content_attributes is None else settings.content_attributes
+
+
 def _age_s(moment: str) -> float:
     return (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
 
@@ -144,13 +152,16 @@ def _intake_metrics(intake: Intake) -> Iterator[Metric]:
         ("refused_requests", "Export requests that were refused.", counters.refused_requests, "reason"),
         (
             "ignored_items",
-            "Metrics and log records, accepted and not stored.",
+            "Metrics, and log records without evidence: accepted, not stored.",
             counters.ignored_items,
             "signal",
         ),
     ):
         yield Metric(f"headcount_{name}_total", "counter", says, dict(values), label)
     yield counter("headcount_accepted_spans_total", "Spans that are stored.", counters.accepted_spans)
+    yield counter("headcount_accepted_logs_total", "Log records that are stored.", counters.accepted_logs)
+    yield counter("headcount_commit_seconds_total", "Time that inserts took.", counters.commit_s)
+    yield gauge("headcount_queued_senders", "Senders with requests that wait.", committer.senders)
     yield counter("headcount_commits_total", "Inserts of evidence.", counters.commits)
     yield counter("headcount_failed_commits_total", "Inserts that failed.", counters.failed_commits)
     yield gauge("headcount_queued_requests", "Requests that wait for the store.", committer.queued_requests)

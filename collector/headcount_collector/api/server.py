@@ -8,6 +8,7 @@ import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import FrameType
 
 import uvicorn
@@ -15,6 +16,7 @@ import uvicorn
 from headcount_collector.addresses import Address
 from headcount_collector.api.app import create_app
 from headcount_collector.api.collector import Collector
+from headcount_collector.api.tls import grpc_credentials, tls_of
 from headcount_collector.errors import HeadcountError
 from headcount_collector.settings import Settings
 
@@ -22,22 +24,34 @@ log = logging.getLogger(__name__)
 
 _DRAIN_S = 10
 """How long requests that are under way may take to end after a signal."""
+_CONNECTIONS = 2048
+"""Connections at once; one more is answered 503 and closed."""
+_HEADER_BYTES = 64 * 1024
 
 
 class AddressTaken(HeadcountError):
     """The address to serve on cannot be had."""
 
 
-def run_server(settings: Settings, ready: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM. `ready` is given the URL once requests are answered.
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """Where a collector answers."""
+
+    url: str
+    grpc: str | None
+    """HOST:PORT of OTLP/gRPC; None where it is off."""
+
+
+def run_server(settings: Settings, ready: Callable[[Serving], None]) -> None:
+    """Serve until SIGINT or SIGTERM. `ready` is told where, once requests are answered.
 
     Raises AddressTaken, StoreError and StoreLocked before anything is served.
     """
     listener = listen(settings.address)
-    with contextlib.closing(listener), Collector.open(settings) as collector:
-        url = url_of(settings.address.host, listener)
+    with contextlib.closing(listener), Collector.open(settings) as collector, grpc_edge(collector) as grpc:
+        url = url_of(settings.address.host, listener, secure=settings.tls_cert is not None)
         collector.store.tell_port(int(listener.getsockname()[1]))
-        server = Server(collector, lambda: ready(url))
+        server = Server(collector, lambda: ready(Serving(url, grpc)))
         with _signals_end_well():
             server.run(sockets=[listener])
     log.info("stopped; everything that was acknowledged is in the store")
@@ -54,6 +68,9 @@ class Server(uvicorn.Server):
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=_DRAIN_S,
+                limit_concurrency=_CONNECTIONS,
+                h11_max_incomplete_event_size=_HEADER_BYTES,
+                **tls_of(collector.settings),
             )
         )
         self._ready = ready
@@ -89,11 +106,45 @@ def listen(address: Address) -> socket.socket:
     return listener
 
 
-def url_of(host: str, listener: socket.socket) -> str:
+def url_of(host: str, listener: socket.socket, *, secure: bool = False) -> str:
     """Return the URL of a listener; one that takes every address is named by loopback."""
     port = int(listener.getsockname()[1])
-    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # not bound here, but shown
-    return f"http://{Address(shown, port)}"
+    return f"{'https' if secure else 'http'}://{Address(_shown(host), port)}"
+
+
+def _shown(host: str) -> str:
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # not bound here, but shown
+
+
+@contextlib.contextmanager
+def grpc_edge(collector: Collector) -> Iterator[str | None]:
+    """Serve OTLP/gRPC while inside, where it is on and installed; yield its address. Raises AddressTaken."""
+    address = collector.settings.grpc_address
+    if address is None:
+        yield None
+        return
+    try:
+        from headcount_collector.receive.grpc_edge import GrpcEdge
+    except ImportError as error:
+        if error.name != "grpc":
+            raise
+        log.warning("OTLP/gRPC is off: %s; pip install 'headcount[grpc]', or set grpc = off", error)
+        yield None
+        return
+    edge = GrpcEdge(
+        collector.intake.signals, collector.gate, credentials=grpc_credentials(collector.settings)
+    )
+    try:
+        port = edge.start(str(address))
+    except OSError as error:
+        raise AddressTaken(
+            f"{error}; perhaps another headcount has it: stop it, or serve elsewhere with --grpc "
+            f"{Address(address.host, 0)}, or not at all with --grpc off"
+        ) from None
+    try:
+        yield str(Address(_shown(address.host), port))
+    finally:
+        edge.close(_DRAIN_S)
 
 
 @contextlib.contextmanager

@@ -38,7 +38,7 @@ class Client:
     @classmethod
     def of(cls, settings: Settings) -> Client:
         """Return the client of the collector that the settings name."""
-        return cls(settings.url, settings.token.get_secret_value() if settings.token else None)
+        return cls(settings.url, settings.own_token)
 
     def runs(self, filters: Mapping[str, str], *, limit: int, offset: int = 0) -> dict[str, Any]:
         """Return the page of judged runs that match."""

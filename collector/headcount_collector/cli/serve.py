@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ import typer
 from rich.text import Text
 
 from headcount_collector.cli.console import out, told
+from headcount_collector.cli.log import configure_logging
 from headcount_collector.cli.options import Config
 from headcount_collector.errors import HeadcountError
 from headcount_collector.settings import Settings, load_settings
@@ -25,6 +25,10 @@ def serve(
         str | None,
         typer.Option(metavar="HOST:PORT", help="Where to serve (127.0.0.1:4318); port 0: a free one."),
     ] = None,
+    grpc: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT|off", help="Where to serve OTLP/gRPC (127.0.0.1:4317), or off."),
+    ] = None,
     data: Annotated[
         Path | None, typer.Option(help="Folder of the embedded store (the platform's user data folder).")
     ] = None,
@@ -34,11 +38,8 @@ def serve(
     config: Config = None,
 ) -> None:
     """Run the collector: OTLP, hooks, API, judgement."""
-    settings = load_settings(config, http=http, data=data, store=store)
-    logging.basicConfig(
-        level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
-    logging.getLogger("uvicorn").setLevel(max(logging.WARNING, logging.getLogger().level))
+    settings = load_settings(config, http=http, grpc=grpc, data=data, store=store)
+    configure_logging(settings)
     try:
         from headcount_collector.api.server import run_server
     except ImportError as error:
@@ -47,7 +48,7 @@ def serve(
         raise MissingExtra(f"{error}; install what serve needs: pip install 'headcount[collector]'") from None
     if settings.store is None or settings.store_location == ":memory:":
         need_engine()
-    run_server(settings, lambda url: _tell(settings, url))
+    run_server(settings, lambda serving: _tell(settings, serving.url, serving.grpc))
 
 
 def need_engine() -> None:
@@ -61,18 +62,31 @@ def need_engine() -> None:
         )
 
 
-def _tell(settings: Settings, url: str) -> None:
+def _tell(settings: Settings, url: str, grpc: str | None) -> None:
     console = out()
     console.print(Text.assemble(("headcount", "bold"), " is ready"))
     for name, value in (
         ("OTLP/HTTP", f"{url}/v1/traces"),
+        ("OTLP/gRPC", grpc or "off"),
         ("hooks", f"{url}/hooks/claude-code"),
         ("API", f"{url}/api/v1/runs"),
         ("store", settings.store_shown + (" (embedded)" if settings.store is None else "")),
-        ("access", "bearer token" if settings.token else "this machine only"),
+        ("access", _access(settings)),
     ):
         console.print(Text(f"  {name:<10} {value}"), soft_wrap=True)
     default = url == Settings.model_fields["url"].default
     console.print(
         Text("next: " + ("headcount runs" if default else f"headcount runs --url {url}")), soft_wrap=True
     )
+
+
+def _access(settings: Settings) -> str:
+    ways = [
+        name
+        for name, on in (
+            ("client certificate", settings.tls_client_ca is not None),
+            ("bearer token", settings.token is not None or settings.token_file is not None),
+        )
+        if on
+    ]
+    return " and ".join(ways) or "this machine only"

@@ -11,6 +11,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from headcount_collector.receive.message import parse_request
+from headcount_collector.receive.sender import sender_of
 
 _NO_TRACE = bytes(16)
 _NO_SPAN = bytes(8)
@@ -38,6 +39,7 @@ class Admitted:
     spans: int
     rejected: Counter[str] = field(default_factory=Counter)
     message: str = ""
+    sender: str = ""
 
 
 class Admission:
@@ -76,7 +78,9 @@ class Admission:
                     del scope_spans.spans[index]
         if refused:
             body = request.SerializeToString()
-        return Admitted(body, spans, Counter(reason for reason, _ in refused), self._message(refused, spans))
+        sender = sender_of(request.resource_spans[0].resource) if spans else ""
+        reasons = Counter(reason for reason, _ in refused)
+        return Admitted(body, spans, reasons, self._message(refused, spans), sender)
 
     @staticmethod
     def _reason(span: Span, oldest: int, newest: int) -> str:

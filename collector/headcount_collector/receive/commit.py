@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from headcount_collector.receive.counters import Counters
-from headcount_collector.receive.errors import Busy, Malformed, Refused, StoreFailed
+from headcount_collector.receive.errors import Closing, Malformed, QueueFull, Refused, StoreFailed
+from headcount_collector.receive.queue import FairQueue
 from headcount_collector.store.errors import StoreError
 
 log = logging.getLogger(__name__)
@@ -29,11 +29,16 @@ class Commits(Protocol):
 class _Waiting:
     body: bytes
     spans: int
+    sender: str
     done: Future[int] = field(default_factory=Future)
+
+    @property
+    def size(self) -> int:
+        return len(self.body)
 
 
 class GroupCommitter:
-    """One thread that writes, a bounded queue before it.
+    """One thread that writes, a bounded queue before it that is fair between senders.
 
     After an insert it waits until as many requests are there as were answered and queued when it ended, so that the
     senders that were just answered come back into one group and do not split into two alternating halves. It waits
@@ -47,6 +52,7 @@ class GroupCommitter:
         counters: Counters,
         on_commit: Callable[[int], None] = lambda received_ns: None,
         *,
+        signal: str = "spans",
         queue_bytes: int = 128 * 1024 * 1024,
         queue_requests: int = 1024,
         group_bytes: int = 32 * 1024 * 1024,
@@ -57,14 +63,12 @@ class GroupCommitter:
         self._store = store
         self._counters = counters
         self._on_commit = on_commit
-        self._queue_bytes = queue_bytes
-        self._queue_requests = queue_requests
+        self._signal = signal
         self._group_bytes = group_bytes
         self._linger_s = linger_s
         self._gap_s = gap_s
         self._clock_ns = clock_ns
-        self._queue: deque[_Waiting] = deque()
-        self._waiting_bytes = 0
+        self._queue: FairQueue[_Waiting] = FairQueue(queue_bytes, queue_requests)
         self._received_ns = 0
         self._closing = False
         self._changed = threading.Condition()
@@ -74,30 +78,32 @@ class GroupCommitter:
     @property
     def queued_requests(self) -> int:
         """Requests that wait for a commit or are in one."""
-        return len(self._queue)
+        return self._queue.items
 
     @property
     def queued_bytes(self) -> int:
         """Their bytes."""
-        return self._waiting_bytes
+        return self._queue.bytes
 
-    def submit(self, body: bytes, spans: int) -> Future[int]:
+    @property
+    def senders(self) -> int:
+        """How many senders they are of."""
+        return self._queue.senders
+
+    def submit(self, body: bytes, spans: int, sender: str = "") -> Future[int]:
         """Queue a message of `spans` spans; the result is the receiver's time under which it was committed.
 
-        The future fails with Malformed if the store refused the data, with StoreFailed if it failed itself.
-        Raises Busy at once if the queue is full or closing. A message alone always fits.
+        The future fails with Malformed if the store refused the data, with StoreFailed if it failed itself. Raises
+        QueueFull at once if there is no room, or none for this `sender`; Closing once closed. A message alone
+        always fits.
         """
-        waiting = _Waiting(body, spans)
+        waiting = _Waiting(body, spans, sender)
         with self._changed:
             if self._closing:
-                raise Busy("the receiver is shutting down: try again")
-            full = len(self._queue) >= self._queue_requests
-            if full or (self._queue and self._waiting_bytes + len(body) > self._queue_bytes):
-                raise Busy(
-                    f"{len(self._queue)} requests ({self._waiting_bytes} bytes) already wait for the store: try again"
-                )
-            self._queue.append(waiting)
-            self._waiting_bytes += len(body)
+                raise Closing("the receiver is shutting down: try again")
+            if why := self._queue.full(waiting):
+                raise QueueFull(f"{why}: try again")
+            self._queue.put(waiting)
             self._changed.notify()
         return waiting.done
 
@@ -116,7 +122,7 @@ class GroupCommitter:
             except Exception as error:  # the thread must outlive whatever a store or a callback does
                 log.exception("commit failed in an unforeseen way")
                 _fail(group, StoreFailed(f"the store failed: {error}"))
-            expected, until_s = len(self._queue), time.monotonic() + self._linger_s
+            expected, until_s = len(group) + len(self._queue), time.monotonic() + self._linger_s
             self._release(group)
 
     def _next_group(self, expected: int, until_s: float) -> list[_Waiting]:
@@ -129,21 +135,14 @@ class GroupCommitter:
                 rest_s = min(self._gap_s, until_s - time.monotonic())
                 if rest_s <= 0 or not self._changed.wait(rest_s):
                     break
-            group: list[_Waiting] = []
-            size = 0
-            for waiting in self._queue:
-                size += len(waiting.body)
-                if group and size > self._group_bytes:
-                    break
+            group = self._queue.take(self._group_bytes)
+            for waiting in group:
                 waiting.done.set_running_or_notify_cancel()  # from here on a sender that hangs up changes nothing
-                group.append(waiting)
             return group
 
     def _release(self, group: list[_Waiting]) -> None:
-        """Free the group's place: it counts until it is answered, so that the bound holds for all that is in memory."""
         with self._changed:
-            for _ in group:
-                self._waiting_bytes -= len(self._queue.popleft().body)
+            self._queue.release(group)
 
     def _commit(self, group: list[_Waiting]) -> None:
         try:
@@ -169,8 +168,12 @@ class GroupCommitter:
 
     def _write(self, group: list[_Waiting]) -> None:
         self._received_ns = max(self._clock_ns(), self._received_ns + 1)
+        began_s = time.monotonic()
         self._store.commit([waiting.body for waiting in group], self._received_ns)
-        self._counters.committed(sum(waiting.spans for waiting in group), self._received_ns)
+        took_s = time.monotonic() - began_s
+        self._counters.committed(
+            self._signal, sum(waiting.spans for waiting in group), self._received_ns, took_s
+        )
         for waiting in group:
             if not waiting.done.done():
                 waiting.done.set_result(self._received_ns)

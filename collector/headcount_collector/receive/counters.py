@@ -21,16 +21,24 @@ class Counters:
     """Requests refused as a whole, by reason."""
     ignored_items: Counter[str] = field(default_factory=Counter)
     """Metric data points and log records: accepted, counted, not stored."""
+    accepted_logs: int = 0
+    """Log records that were committed."""
     commits: int = 0
+    commit_s: float = 0.0
+    """Seconds that commits took, summed."""
     failed_commits: int = 0
     last_commit_ns: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def committed(self, spans: int, received_ns: int) -> None:
-        """Count one commit."""
+    def committed(self, signal: str, items: int, received_ns: int, took_s: float) -> None:
+        """Count one commit of spans or logs."""
         with self._lock:
+            if signal == "logs":
+                self.accepted_logs += items
+                return
             self.commits += 1
-            self.accepted_spans += spans
+            self.commit_s += took_s
+            self.accepted_spans += items
             self.last_commit_ns = received_ns
 
     def commit_failed(self) -> None:

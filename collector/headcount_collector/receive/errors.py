@@ -25,6 +25,7 @@ class TooLarge(Refused):
     """The body, decompressed, is above the limit."""
 
     status = 413
+    code = 8  # RESOURCE_EXHAUSTED, and without RetryInfo: it will not fit later
     reason = "too_large"
 
 
@@ -35,13 +36,40 @@ class WrongContent(Refused):
     reason = "wrong_content"
 
 
+class Unauthenticated(Refused):
+    """The request does not carry a token that is known here."""
+
+    status = 401
+    code = 16  # UNAUTHENTICATED
+    reason = "unauthenticated"
+
+
 class Busy(Refused):
-    """The queue is full or the receiver is closing; the same request will be taken later."""
+    """Not now: the same request will be taken later."""
 
     status = 503
     code = 14  # UNAVAILABLE
     reason = "busy"
     retry_after_s = RETRY_AFTER_S
+
+
+class QueueFull(Busy):
+    """Too much waits for the store already, altogether or of this sender."""
+
+    code = 8  # RESOURCE_EXHAUSTED
+
+
+class RateLimited(QueueFull):
+    """This token sends more requests than it may."""
+
+    status = 429
+    reason = "rate_limited"
+
+
+class Closing(Busy):
+    """The receiver is shutting down."""
+
+    reason = "closing"
 
 
 class StoreFailed(Busy):

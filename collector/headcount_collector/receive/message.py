@@ -96,6 +96,12 @@ def _json(value: AnyValue) -> str:
     return json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"))
 
 
+def text_of(value: AnyValue) -> str:
+    """Return a value as the exporter writes it into a map: text as it is, all else as JSON, nothing as ""."""
+    plain = _plain(value)
+    return plain if isinstance(plain, str) else "" if plain is None else _json(value)
+
+
 def _plain(value: AnyValue) -> Any:
     match value.WhichOneof("value"):
         case None:

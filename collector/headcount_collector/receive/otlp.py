@@ -2,73 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import Awaitable, Callable
-from typing import Any
-
 from fastapi import APIRouter, Request, Response
 from google.protobuf import json_format
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import Message
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]  # ships no stubs
-from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
-    ExportLogsServiceRequest,
-    ExportLogsServiceResponse,
-)
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
-    ExportMetricsServiceRequest,
-    ExportMetricsServiceResponse,
-)
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from starlette.requests import ClientDisconnect
 
-from headcount_collector.receive.admission import Admission, Admitted
 from headcount_collector.receive.body import BODY_LIMIT, read_body
-from headcount_collector.receive.commit import GroupCommitter
-from headcount_collector.receive.counters import Counters
-from headcount_collector.receive.errors import Malformed, Refused, WrongContent
-from headcount_collector.receive.otlp_json import items, load_json, request_from_json
-
-log = logging.getLogger(__name__)
-
-PROTOBUF = "application/x-protobuf"
-JSON = "application/json"
-_INLINE_BYTES = 512 * 1024
-"""A larger protobuf body is parsed in a thread: parsing it here would hold up everybody else's answers."""
-
-Handler = Callable[[bytes, str], Awaitable[Message]]
+from headcount_collector.receive.errors import Refused, WrongContent
+from headcount_collector.receive.signals import JSON, PROTOBUF, Handle, Signals
 
 
-def otlp_router(
-    admission: Admission, committer: GroupCommitter, counters: Counters, *, body_limit: int = BODY_LIMIT
-) -> APIRouter:
-    """Return the routes POST /v1/traces, /v1/metrics and /v1/logs.
-
-    Traces are answered when they are committed. Metrics and logs are read, counted and let go, so that an SDK in its
-    default set-up, which exports all three, sees no error.
-    """
+def otlp_router(signals: Signals, *, body_limit: int = BODY_LIMIT) -> APIRouter:
+    """Return the routes POST /v1/traces, /v1/metrics and /v1/logs."""
     router = APIRouter()
+    counters = signals.counters
 
-    async def traces(body: bytes, content: str) -> Message:
-        admitted = await _admit(admission, body, content)
-        if admitted.spans:
-            await asyncio.wrap_future(committer.submit(admitted.body, admitted.spans))
-        counters.rejected(admitted.rejected)
-        response = ExportTraceServiceResponse()
-        if admitted.message:
-            response.partial_success.rejected_spans = admitted.rejected.total()
-            response.partial_success.error_message = admitted.message
-        return response
-
-    async def metrics(body: bytes, content: str) -> Message:
-        counters.ignored("metrics", await asyncio.to_thread(_count_points, body, content))
-        return ExportMetricsServiceResponse()
-
-    async def logs(body: bytes, content: str) -> Message:
-        counters.ignored("logs", await asyncio.to_thread(_count_records, body, content))
-        return ExportLogsServiceResponse()
-
-    async def answer(request: Request, signal: str, handle: Handler) -> Response:
+    async def answer(request: Request, signal: str, handle: Handle) -> Response:
         content = JSON
         try:
             content = _content(request)
@@ -84,15 +34,15 @@ def otlp_router(
 
     @router.post("/v1/traces", include_in_schema=False)
     async def export_traces(request: Request) -> Response:
-        return await answer(request, "traces", traces)
+        return await answer(request, "traces", signals.traces)
 
     @router.post("/v1/metrics", include_in_schema=False)
     async def export_metrics(request: Request) -> Response:
-        return await answer(request, "metrics", metrics)
+        return await answer(request, "metrics", signals.metrics)
 
     @router.post("/v1/logs", include_in_schema=False)
     async def export_logs(request: Request) -> Response:
-        return await answer(request, "logs", logs)
+        return await answer(request, "logs", signals.logs)
 
     return router
 
@@ -102,56 +52,6 @@ def _content(request: Request) -> str:
     if content not in (PROTOBUF, JSON):
         raise WrongContent(f"content-type {content!r} is not OTLP: send {PROTOBUF} or {JSON}")
     return content
-
-
-async def _admit(admission: Admission, body: bytes, content: str) -> Admitted:
-    if content == JSON:
-        return await asyncio.to_thread(_admit_json, admission, body)
-    if len(body) > _INLINE_BYTES:
-        return await asyncio.to_thread(admission.admit, body)
-    return admission.admit(body)
-
-
-def _admit_json(admission: Admission, body: bytes) -> Admitted:
-    request = request_from_json(body)
-    return admission.admit_request(request, request.SerializeToString())
-
-
-def _count_points(body: bytes, content: str) -> int:
-    if content == JSON:
-        path = (
-            ("resourceMetrics", "resource_metrics"),
-            ("scopeMetrics", "scope_metrics"),
-            ("metrics", "metrics"),
-        )
-        return _count_json(body, *path)
-    request = _parsed(ExportMetricsServiceRequest, body)
-    return sum(
-        len(scope.metrics) for resource in request.resource_metrics for scope in resource.scope_metrics
-    )
-
-
-def _count_records(body: bytes, content: str) -> int:
-    if content == JSON:
-        path = (("resourceLogs", "resource_logs"), ("scopeLogs", "scope_logs"), ("logRecords", "log_records"))
-        return _count_json(body, *path)
-    request = _parsed(ExportLogsServiceRequest, body)
-    return sum(len(scope.log_records) for resource in request.resource_logs for scope in resource.scope_logs)
-
-
-def _count_json(body: bytes, *path: tuple[str, str]) -> int:
-    document = load_json(body)
-    try:
-        return sum(1 for _ in items(document, *path))
-    except TypeError as error:
-        raise Malformed(f"the body is JSON, but no export request: {error}") from None
-
-
-def _parsed(kind: type[Any], body: bytes) -> Any:
-    try:
-        return kind.FromString(body)
-    except DecodeError:
-        raise Malformed(f"the body ({len(body)} bytes) is no {kind.DESCRIPTOR.name} in protobuf") from None
 
 
 def _refusal(error: Refused, content: str) -> Response:

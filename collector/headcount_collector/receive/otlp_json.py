@@ -25,7 +25,7 @@ def request_from_json(body: bytes) -> ExportTraceServiceRequest:
     document = load_json(body)
     try:
         for identified in _identified(document):
-            _ids_to_base64(identified)
+            ids_to_base64(identified)
         request = ParseDict(document, ExportTraceServiceRequest(), ignore_unknown_fields=True)
         request.ByteSize()  # a lone surrogate is only found when the text is encoded
     except (ParseError, ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -66,7 +66,8 @@ def _identified(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from items(span, ("links", "links"))
 
 
-def _ids_to_base64(identified: dict[str, Any]) -> None:
+def ids_to_base64(identified: dict[str, Any]) -> None:
+    """Rewrite the hex ids of an object, in place, as protobuf's own JSON mapping has them. Raises ValueError."""
     for name in _IDS:
         if text := identified.get(name):
             try:

@@ -36,6 +36,9 @@ CONTENT_ATTRIBUTES: tuple[str, ...] = (
 )
 """Attribute names known to carry prompts, results or tool arguments; a trailing `*` matches any rest."""
 
+LOG_CONTENT_ATTRIBUTES: tuple[str, ...] = ("prompt", "body", "assistant_response", "raw_input", "raw_output")
+"""Names that carry content on log records, where a span may use them for something harmless."""
+
 # RE2 has no pattern for "never" that is shorter: no text starts after its end.
 _NEVER = "$."
 

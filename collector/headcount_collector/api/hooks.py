@@ -7,13 +7,15 @@ import json
 import logging
 import threading
 import time
+from collections.abc import Callable
 
 from fastapi import APIRouter, Request, Response
 
 from headcount_collector.api.spool import Spool
 from headcount_collector.evidence.claude_code import records_from_hook
 from headcount_collector.evidence.claude_code_disk import TranscriptFolder
-from headcount_collector.evidence.record import export_request
+from headcount_collector.evidence.qwen_code import records_from_qwen_hook
+from headcount_collector.evidence.record import Record, export_request
 
 log = logging.getLogger(__name__)
 
@@ -40,10 +42,12 @@ class HookIntake:
         self._last_ns = max(time.time_ns(), self._last_ns + 1)
         return self._last_ns
 
-    def take(self, body: bytes, received_ns: int) -> None:
+    def take(
+        self, body: bytes, received_ns: int, read: Callable[..., list[Record]] = records_from_hook
+    ) -> None:
         """Turn one body into evidence and keep it. Never raises: what is of no use is counted and forgotten."""
         try:
-            records = records_from_hook(
+            records = read(
                 json.loads(body), received_ns, capture_content=self._capture_content, disk=self._disk
             )
             if records:
@@ -61,6 +65,16 @@ class HookIntake:
 @routes.post("/claude-code", status_code=204)
 async def take_claude_code_hook(request: Request) -> Response:
     """Take one hook body of Claude Code. Always 204 with no body, since text would reach the model."""
+    return await _take(request, records_from_hook)
+
+
+@routes.post("/qwen-code", status_code=204)
+async def take_qwen_code_hook(request: Request) -> Response:
+    """Take one hook body of Qwen Code. Always 204 with no body."""
+    return await _take(request, records_from_qwen_hook)
+
+
+async def _take(request: Request, read: Callable[..., list[Record]]) -> Response:
     intake: HookIntake = request.app.state.collector.hooks
     received_ns = intake.moment()
     intake.received += 1
@@ -72,5 +86,5 @@ async def take_claude_code_hook(request: Request) -> Response:
     if size > LARGEST:
         intake.unuse(size, f"over the limit of {LARGEST}")
     else:
-        await asyncio.to_thread(intake.take, b"".join(parts), received_ns)
+        await asyncio.to_thread(intake.take, b"".join(parts), received_ns, read)
     return Response(status_code=204)

@@ -53,8 +53,22 @@ class Client:
     def _get(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
         url = f"{self.url}{path}" + (f"?{urlencode(query)}" if query else "")
         try:
-            with self._opener.open(Request(url, headers=self._headers), timeout=_TIMEOUT_S) as answer:
-                document = json.load(answer)
+            document = json.loads(self._answer(Request(url, headers=self._headers)))
+        except ValueError:
+            raise ClientError(f"{url} answers, but not as a collector does: no JSON") from None
+        if not isinstance(document, dict):
+            raise ClientError(f"{url} answers, but not as a collector does: no JSON object")
+        return document
+
+    def export(self, message: bytes) -> None:
+        """Hand over evidence, a serialised ExportTraceServiceRequest. Raises ClientError where it is not stored."""
+        headers = {**self._headers, "Content-Type": "application/x-protobuf"}
+        self._answer(Request(f"{self.url}/v1/traces", message, headers))
+
+    def _answer(self, request: Request) -> bytes:
+        try:
+            with self._opener.open(request, timeout=_TIMEOUT_S) as answer:
+                return bytes(answer.read())
         except HTTPError as error:
             raise _refusal(self.url, error) from None
         except (URLError, HTTPException, OSError) as error:
@@ -63,11 +77,6 @@ class Client:
                 f"no collector answers at {self.url} ({reason}): start one with `headcount serve`, "
                 "or name another with --url or HEADCOUNT_URL"
             ) from None
-        except ValueError:
-            raise ClientError(f"{url} answers, but not as a collector does: no JSON") from None
-        if not isinstance(document, dict):
-            raise ClientError(f"{url} answers, but not as a collector does: no JSON object")
-        return document
 
 
 def _opener(url: str) -> OpenerDirector:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headcount_collector.derive.rows import ProducerRow, ask
+from headcount_collector.evidence import wire
 from headcount_collector.store.client import Store
 
 BLOCK = 1024
@@ -70,11 +71,12 @@ def read_clocks(store: Store, rows: Iterable[ProducerRow], skew_ns: int) -> Cloc
     after = _after_holes(store, rows)
     clocks = {}
     for row in rows:
-        shift = offset(row.lag_ns, row.records, skew_ns)
+        late = row.producer.endswith(wire.READ_LATE)
+        shift = 0 if late else offset(row.lag_ns, row.records, skew_ns)
         hole = after.get(row.producer)
         clocks[row.producer] = Clock(
             offset_ns=shift,
-            known=row.records >= 3,
+            known=row.records >= 3 and not late,
             last_at=row.last_ns + shift,
             keepalive_ns=row.keepalive_ms * 1_000_000 or None,
             export_interval_ns=row.export_interval_ms * 1_000_000,

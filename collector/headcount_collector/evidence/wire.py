@@ -19,6 +19,8 @@ SEQ: Final = "subagent.producer.seq"
 KEEPALIVE_MS: Final = "subagent.producer.keepalive_ms"
 EXPORT_INTERVAL_MS: Final = "subagent.producer.export_interval_ms"
 SERVICE: Final = "service.name"
+READ_LATE: Final = "/transcript"
+"""How the name of a producer ends that is a file: it may be read at any time, so that its lag says nothing of its clock."""
 
 AGENT: Final = "gen_ai.agent.name"
 MODE: Final = "subagent.mode"

@@ -336,6 +336,7 @@ class Ladder:
     def _step(self, incident: Incident, now: int, what: str, reason: str) -> None:
         incident.told += 1
         incident.told_at = now
+        incident.last_step = what
         self._roll.out.steps.append(Step(incident.id, now, what, incident.told, reason))
 
     def _due(self, incident: Incident) -> Iterator[int]:

@@ -73,7 +73,7 @@ def _lead(incident: Incident, first: tuple[Member, Condition] | None) -> Words:
 def _subject(incident: Incident, first: tuple[Member, Condition] | None) -> str:
     if incident.kind == FLEET:
         return f"{len(incident.parts)} incidents"
-    if incident.kind in (OBSERVER, GATE):
+    if incident.kind in (OBSERVER, GATE, "test"):
         return "headcount"
     if first is None:
         return (
@@ -153,6 +153,6 @@ def _fleet(parts: Sequence[Incident]) -> Document:
 def _commands(incident: Incident) -> list[str]:
     if incident.kind == FLEET:
         return [f"headcount incidents --fleet {incident.id}", "headcount runs --abnormal"]
-    if incident.kind in (OBSERVER, GATE):
+    if incident.kind in (OBSERVER, GATE, "test"):
         return [f"headcount incidents {incident.id}"]
     return [f"headcount incidents {incident.id}", f"headcount ack {incident.id}"]

@@ -134,6 +134,7 @@ SIGNALS: dict[str, Words] = {
 }
 
 OTHERS: dict[str, Words] = {
+    "test": Words("sends a test; nothing is wrong", "Nothing: this channel works."),
     "fleet": Words(
         "many incidents opened at once",
         "Look for one cause: a provider, a host, a deployment.",

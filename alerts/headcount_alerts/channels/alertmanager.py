@@ -42,7 +42,7 @@ class AlertmanagerChannel:
     def send(self, parcel: Parcel) -> str:
         """Send one alert."""
         post_json(self._url, [self._alert(parcel.document)], self._timeout_s)
-        return parcel.document["incident"]
+        return str(parcel.document["incident"])
 
     def _alert(self, document: Document) -> dict[str, object]:
         now = self._clock()

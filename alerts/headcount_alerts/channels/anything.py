@@ -35,7 +35,7 @@ class AppriseChannel:
         style, kind = self._style()
         level = {"page": apprise.NotifyType.FAILURE, "warn": apprise.NotifyType.WARNING}
         closed = document["state"] == "closed"
-        with apprise.LogCapture(level=logging.WARNING) as said:
+        with apprise.LogCapture(level=logging.WARNING) as said:  # type: ignore[no-untyped-call]  # apprise has no types here
             sent = self._target.notify(
                 body=self._texts.body(document, style),
                 title=self._texts.title(document, style).strip(),

@@ -21,6 +21,8 @@ from headcount_collector.store.client import Store
 __all__ = ["FactsLoader", "RunKey", "Touched"]
 
 _SECOND = 1_000_000_000
+_BOOKS = 20_000
+"""So many sessions are remembered between two ticks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,17 @@ class Touched:
 
     runs: frozenset[RunKey] = frozenset()
     owners: frozenset[tuple[str, str]] = frozenset()
+
+
+@dataclass(slots=True)
+class _Book:
+    """Who is who in one session, as last read."""
+
+    names: Names
+    owner_rows: list[rows.EvidenceRow]
+    producers: frozenset[str]
+    family: Family | None = None
+    family_clocks: tuple[tuple[int, bool], ...] = ()
 
 
 @dataclass(slots=True)
@@ -43,12 +56,18 @@ class _Scene:
 
 
 class FactsLoader:
-    """Reads facts set by set: a few queries for any number of runs. Not for two threads at once."""
+    """Reads facts set by set: a few queries for any number of runs. Not for two threads at once.
+
+    Who is who in a session is remembered; `changed` drops what new records made old. So one loader either follows
+    every commit through `changed`, or is made for one `load`.
+    """
 
     def __init__(self, store: Store, *, skew_ns: int = 30 * _SECOND) -> None:
         self._store = store
         self._skew_ns = skew_ns
         self._kinds = Kinds(store)
+        self._books: dict[str, _Book] = {}
+        self._known_clocks = Clocks({}, skew_ns)
 
     def changed(self, after_received_ns: int, until_received_ns: int) -> Touched:
         """Return the runs and owners that the commits in (after, until] spoke of.
@@ -62,6 +81,10 @@ class FactsLoader:
             for row in rows.ask(self._store, "touched", after=after_received_ns, until=until_received_ns)
         ]
         homes = self._homes({row.run for row in found if row.session == "" and row.run})
+        self._known_clocks = Clocks({}, self._skew_ns)
+        for row in found:
+            if row.directory:
+                self._books.pop(homes.get(row.run, "") if row.session == "" else row.session, None)
         runs: set[RunKey] = set()
         gone: set[tuple[str, str]] = set()
         for row in found:
@@ -80,7 +103,8 @@ class FactsLoader:
         for session, name in gone:
             family = scene.families.get(session)
             if family is not None:
-                for run in (*family.runs_in(name), *family.names.claimers(name)):
+                inside = {*family.runs_in(name), *(r for r in family.names.claimers(name) if r in family.kin)}
+                for run in inside:
                     runs.update(RunKey(session, other) for other in (run, *family.descendants_of(run)))
         return Touched(frozenset(key for key in runs if key.run), owners)
 
@@ -112,7 +136,13 @@ class FactsLoader:
             key: own_facts(source, scene.clocks) for key, source in scene.sources.items() if not source.empty
         }
         self._kinds.learn(own.values())
-        circles = {session: self._circle(scene, session, own) for session in {key.session for key in answer}}
+        of_session: dict[str, dict[str, Own]] = defaultdict(dict)
+        for key, one in own.items():
+            of_session[key.session][key.run] = one
+        circles = {
+            session: self._circle(scene, session, of_session[session])
+            for session in {key.session for key in answer}
+        }
         return {
             key: replace(
                 own[key].facts,
@@ -123,10 +153,10 @@ class FactsLoader:
             if key in own
         }
 
-    def _circle(self, scene: _Scene, session: str, own: Mapping[RunKey, Own]) -> Circle:
+    def _circle(self, scene: _Scene, session: str, own: Mapping[str, Own]) -> Circle:
         return Circle(
             family=scene.families[session],
-            own={key.run: one for key, one in own.items() if key.session == session},
+            own=own,
             owner_rows=scene.owner_rows.get(session, []),
             clocks=scene.clocks,
             kinds=self._kinds,
@@ -140,19 +170,40 @@ class FactsLoader:
         return {run: sessions[0] for run, sessions in found if len(sessions) == 1}
 
     def _survey(self, sessions: Collection[str]) -> _Scene:
-        """Read who is who in these sessions."""
+        """Tell who is who in these sessions; what was read before holds until `changed` hears otherwise."""
         if not sessions:
             return _Scene({}, {}, {}, Clocks({}, self._skew_ns))
-        asked = list(sessions)
-        records = rows.directory(self._store, asked)
-        names = {session: Names(session) for session in asked} | names_of_sessions(records)
-        clocks = self._clocks({row.producer for row in records}, Clocks({}, self._skew_ns))
+        missing = [session for session in sessions if session not in self._books]
+        if len(self._books) + len(missing) > _BOOKS:
+            self._books.clear()
+            missing = list(sessions)
+        if missing:
+            self._books |= self._read_books(missing)
+        books = {session: self._books[session] for session in sessions}
+        clocks = self._clocks(
+            {producer for book in books.values() for producer in book.producers}, self._known_clocks
+        )
+        self._known_clocks = clocks
+        return _Scene(
+            {session: book.names for session, book in books.items()},
+            {session: _family(book, clocks) for session, book in books.items()},
+            {session: book.owner_rows for session, book in books.items()},
+            clocks,
+        )
+
+    def _read_books(self, sessions: list[str]) -> dict[str, _Book]:
+        records = rows.directory(self._store, sessions)
+        names = {session: Names(session) for session in sessions} | names_of_sessions(records)
         owner_rows: dict[str, list[rows.EvidenceRow]] = defaultdict(list)
+        producers: dict[str, set[str]] = defaultdict(set)
         for row in records:
+            producers[row.session].add(row.producer)
             if row.event in OF_OWNERS:
                 owner_rows[row.session].append(row)
-        families = {session: Family.of(book, clocks) for session, book in names.items()}
-        return _Scene(names, families, owner_rows, clocks)
+        return {
+            session: _Book(book, owner_rows.get(session, []), frozenset(producers.get(session, ())))
+            for session, book in names.items()
+        }
 
     def _read(self, scene: _Scene, runs: Collection[RunKey]) -> None:
         """Read the evidence of these runs, under all their names, and deal it out."""
@@ -192,6 +243,16 @@ class FactsLoader:
         if not missing:
             return known
         return known.joined(read_clocks(self._store, rows.producers(self._store, missing), self._skew_ns))
+
+
+def _family(book: _Book, clocks: Clocks) -> Family:
+    """Return the family of a session; it is dated anew only where a clock of its producers turned out otherwise."""
+    told = tuple(
+        (clocks.of(producer).offset_ns, clocks.of(producer).known) for producer in sorted(book.producers)
+    )
+    if book.family is None or book.family_clocks != told:
+        book.family, book.family_clocks = Family.of(book.names, clocks), told
+    return book.family
 
 
 def _meant(scene: _Scene, key: RunKey) -> RunKey:

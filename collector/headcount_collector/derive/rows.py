@@ -129,6 +129,7 @@ class TouchedRow(NamedTuple):
     owner: str
     child: str
     gone: bool
+    directory: bool
 
 
 def run_key(name: RunKey) -> int:

@@ -13,7 +13,7 @@ from .waits import waits_until
 
 def clock(moment: int) -> str:
     """Return a moment as UTC time of day with its date, to the second."""
-    return datetime.fromtimestamp(moment // SECOND, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+    return datetime.fromtimestamp(moment // SECOND, UTC).isoformat(" ")[:19] + "Z"
 
 
 def span(length_ns: int) -> str:

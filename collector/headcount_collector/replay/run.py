@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -58,11 +57,19 @@ class ReplayReport:
 
 
 class Replayer:
-    """Replays files one after the other, each in a database of its own on one throw-away engine."""
+    """Replays files one after the other through one throw-away store, emptied after each."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._numbers = count(1)
+        migrate(store, retention_days=_KEEP_DAYS)
+        self._tables = [
+            str(name)
+            for (name,) in store.query(
+                "SELECT name FROM system.tables WHERE database = {database:String}"
+                " AND engine LIKE '%MergeTree' AND name != 'schema_migrations'",
+                {"database": store.database},
+            )
+        ]
 
     @classmethod
     def open(cls) -> Replayer:
@@ -75,13 +82,11 @@ class Replayer:
 
     def replay(self, file: ReplayFile, policy: Policy | None = None) -> ReplayReport:
         """Replay a file under its own policy, or another, and check what it expects. Raises ReplayError."""
-        database = self._store.with_database(f"replay_{next(self._numbers)}")
         try:
-            migrate(database, retention_days=_KEEP_DAYS)
-            return _Run(database, file, policy or Policy.from_mapping(file.header.policy)).report()
+            return _Run(self._store, file, policy or Policy.from_mapping(file.header.policy)).report()
         finally:
-            database.command(f"DROP DATABASE IF EXISTS `{database.database}`")
-            database.close()
+            for table in self._tables:
+                self._store.command(f"TRUNCATE TABLE `{table}`")
 
 
 def replay_file(path: Path, policy: Policy | None = None) -> ReplayReport:

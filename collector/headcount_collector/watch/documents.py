@@ -16,7 +16,7 @@ def rfc3339(moment: int | None) -> str | None:
     if not moment:
         return None
     whole, rest = divmod(moment, SECOND)
-    return datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{rest // 1_000_000:03d}Z"
+    return f"{datetime.fromtimestamp(whole, UTC).isoformat()[:19]}.{rest // 1_000_000:03d}Z"
 
 
 def document_of(verdict: Verdict) -> Document:

@@ -36,10 +36,10 @@ def test_a_wrong_method_is_a_problem_that_names_the_right_one(running: Running) 
     assert answer.headers["allow"] == "GET"
 
 
-def test_the_root_lists_what_there_is(running: Running) -> None:
+def test_the_root_is_a_page_for_people(running: Running) -> None:
     page = running.get("/").body.decode()
-    assert "/api/v1/runs" in page
-    assert "/hooks/claude-code" in page
+    assert "<title>" in page
+    assert "/v1/traces" in page
 
 
 def test_it_becomes_ready_once_it_judged(running: Running) -> None:

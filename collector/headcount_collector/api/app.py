@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from headcount_collector.api import health, hooks, page, runs
+from headcount_collector.api import actions, details, events, health, hooks, observer, runs, sessions
 from headcount_collector.api.collector import Collector
 from headcount_collector.api.guard import Guard
 from headcount_collector.api.problems import install_problems
+from headcount_collector.page.mount import install_page
+from headcount_collector.watch.pulse import Pulse
 
 
 def create_app(collector: Collector) -> FastAPI:
     """Return the ASGI application of an open collector."""
     app = FastAPI(title="headcount", docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json")
     app.state.collector = collector
-    for routes in (collector.intake.router, page.routes, hooks.routes, runs.routes, health.routes):
-        app.include_router(routes)
+    app.state.pulse = Pulse()
+    collector.watch.add_listener(app.state.pulse)
+    app.include_router(collector.intake.router)
+    # What asks for more of one run comes before the run itself, whose id may contain anything.
+    for part in (hooks, actions, details, runs, sessions, events, observer, health):
+        app.include_router(part.routes)
+    for listener in collector.listeners:
+        app.include_router(listener.routes)
     install_problems(app)
     app.add_middleware(Guard, gate=collector.gate, certified=collector.settings.tls_client_ca is not None)
+    install_page(app, collector.gate)
     return app

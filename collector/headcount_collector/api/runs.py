@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Query, Request
 
 from headcount_collector.api.health import Running
+from headcount_collector.api.lookup import run_named
 from headcount_collector.api.problems import Problem
-from headcount_collector.judge.groups import groups_of
+from headcount_collector.api.sessions import groups_document
 from headcount_collector.watch.documents import Document
 from headcount_collector.watch.timeline import timeline_of
 
@@ -33,9 +34,12 @@ def _filters(
     mode: Mode | None = None,
     is_open: Annotated[bool | None, Query(alias="open")] = None,
     abnormal: bool | None = None,
+    attention: Annotated[
+        bool | None, Query(description="Whether the verdict or a signal is of severity warn or page.")
+    ] = None,
 ) -> dict[str, str]:
     """Gather the filters that were given. A name that is none is an error: it would show too much in silence."""
-    unknown = set(request.query_params) - {*_FILTER_NAMES, "limit", "offset"}
+    unknown = set(request.query_params) - {*_FILTER_NAMES, "limit", "offset", "order"}
     if unknown:
         raise Problem(
             422, f"no such filter: {', '.join(sorted(unknown))}; there are {', '.join(_FILTER_NAMES)}"
@@ -51,6 +55,7 @@ def _filters(
         "mode": mode,
         "open": _word(is_open),
         "abnormal": _word(abnormal),
+        "attention": _word(attention),
     }
     return {name: value for name, value in given.items() if value is not None}
 
@@ -66,6 +71,7 @@ _FILTER_NAMES = (
     "mode",
     "open",
     "abnormal",
+    "attention",
 )
 
 
@@ -79,9 +85,10 @@ def list_runs(
     filters: Annotated[dict[str, str], Depends(_filters)],
     limit: Annotated[int, Query(ge=1, le=1000)] = 200,
     offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+    order: Literal["urgency", "oldest", "silent", "latest"] = "urgency",
 ) -> dict[str, Any]:
-    """List judged runs, the most urgent first; `total` counts all that match."""
-    runs = collector.verdicts.find(filters, limit=limit, offset=offset)
+    """List judged runs, the most urgent first unless asked otherwise; `total` counts all that match."""
+    runs = collector.verdicts.find(filters, limit=limit, offset=offset, order=order)
     return {
         "runs": runs,
         "total": collector.verdicts.count(filters),
@@ -94,17 +101,7 @@ def list_runs(
 @routes.get("/runs/{run:path}")
 def show_run(run: str, collector: Running, session: str | None = None) -> Document:
     """Show one run, by its id or any other name of it, with its timeline and what was believed of it when."""
-    found = collector.verdicts.named(run, session)
-    if not found:
-        where = "" if session is None else f" in session {session!r}"
-        raise Problem(404, f"no run goes by {run!r}{where}; GET /api/v1/runs lists those that are known")
-    if len(found) > 1:
-        raise Problem(
-            300,
-            f"{len(found)} runs go by {run!r}: add ?session= with one of these, or use the run's own id",
-            runs=[{"session": other["session"], "run": other["run"]} for other in found],
-        )
-    document = found[0]
+    document = run_named(collector, run, session)
     key = document["session"], document["run"]
     return {
         **document,
@@ -124,17 +121,4 @@ def list_groups(
     sessions = (
         [session] if session is not None else collector.verdicts.sessions(open_only=is_open, limit=limit)
     )
-    groups = [
-        {
-            "session": group.session,
-            "owner": group.owner,
-            "runs": group.runs,
-            "remaining": group.remaining,
-            "undelivered": group.undelivered,
-            "all_terminal": group.all_terminal,
-            "settled": group.settled,
-        }
-        for name in sessions
-        for group in groups_of(name, collector.verdicts.members(name))
-    ]
-    return {"groups": groups}
+    return {"groups": [group for name in sessions for group in groups_document(collector, name)]}

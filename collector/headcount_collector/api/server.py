@@ -61,9 +61,11 @@ class Server(uvicorn.Server):
     """uvicorn, which tells when it answers and when it was told to stop."""
 
     def __init__(self, collector: Collector, ready: Callable[[], None]) -> None:
+        app = create_app(collector)
+        app.state.stopping = lambda: self.should_exit  # what streams to a viewer must not hold up the end
         super().__init__(
             uvicorn.Config(
-                create_app(collector),
+                app,
                 log_config=None,
                 access_log=False,
                 server_header=False,

@@ -40,6 +40,10 @@ class Watch:
         self._failures = 0
         self._failure: str | None = None
 
+    def add_listener(self, listener: TickListener) -> None:
+        """Tell one more of every tick from now on."""
+        self._listeners = (*self._listeners, listener)
+
     def start(self) -> None:
         """Take up what was open, and begin to tick."""
         now = time.time_ns()

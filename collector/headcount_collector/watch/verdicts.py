@@ -79,8 +79,28 @@ _FILTERS = {
     "severity": "severity",
     "mode": "mode",
 }
-FILTERS = (*_FILTERS, "open", "abnormal")
+_CONDITIONS = {
+    "open": "is_open",
+    "abnormal": "is_abnormal",
+    # A verdict or an open signal of severity warn or page; of what is closed, only page. Quotes within values are
+    # escaped in the document, so that no text of a sender can look like its keys.
+    "attention": 'position(document, \'"severity":"page"\') > 0'
+    ' OR (is_open AND position(document, \'"severity":"warn"\') > 0)',
+}
+FILTERS = (*_FILTERS, *_CONDITIONS)
 """What `VerdictStore.find` can filter by."""
+
+_URGENCY = (
+    'multiIf(position(document, \'"severity":"page"\') > 0, 0, position(document, \'"severity":"warn"\') > 0, 1,'
+    ' position(document, \'"severity":"info"\') > 0, 2, 3)'
+)
+ORDERS = {
+    "urgency": f"{_URGENCY}, is_abnormal DESC, is_open DESC, since DESC, run_id",
+    "oldest": "dispatched_at, run_id",
+    "silent": "last_progress_at, dispatched_at, run_id",
+    "latest": "since DESC, run_id",
+}
+"""In which `VerdictStore.find` can order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,14 +193,19 @@ class VerdictStore:
         ]
 
     def find(
-        self, filters: Mapping[str, str] | None = None, *, limit: int = 200, offset: int = 0
+        self,
+        filters: Mapping[str, str] | None = None,
+        *,
+        limit: int = 200,
+        offset: int = 0,
+        order: str = "urgency",
     ) -> list[Document]:
-        """Return verdict documents, the most urgent first; `filters` by the names in FILTERS."""
+        """Return verdict documents; `filters` by the names in FILTERS, `order` one of ORDERS."""
         where, parameters = _where(filters or {})
         rows = self._store.query(
             "SELECT document FROM verdict FINAL"
             f" WHERE {where}"
-            " ORDER BY is_abnormal DESC, indexOf(['page', 'warn', 'info', ''], severity), is_open DESC, since DESC, run_id"
+            f" ORDER BY {ORDERS[order]}"
             " LIMIT {limit:UInt32} OFFSET {offset:UInt32}",
             {**parameters, "limit": limit, "offset": offset},
         )
@@ -259,8 +284,9 @@ def member_of(document: Document) -> Member:
 def _where(filters: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     clauses, parameters = ["1"], {}
     for name, value in filters.items():
-        if name in ("open", "abnormal"):
-            clauses.append(f"is_{name}" if value in ("1", "true", "yes") else f"NOT is_{name}")
+        if name in _CONDITIONS:
+            holds = f"({_CONDITIONS[name]})"
+            clauses.append(holds if value in ("1", "true", "yes") else f"NOT {holds}")
         else:
             clauses.append(f"{_FILTERS[name]} = {{f_{name}:String}}")
             parameters[f"f_{name}"] = value

@@ -159,7 +159,7 @@ class Family:
     def namesakes_of(self, run: str) -> set[str]:
         """Return the other runs that claim a name or a child session of this one."""
         found: set[str] = set()
-        for name in self.names.names_of(run):
+        for name in self.names.claimed_by(run):
             found.update(self.names.claimants(name))
         for key in self.kin[run].children if run in self.kin else ():
             found.update(self.runs_in(key))

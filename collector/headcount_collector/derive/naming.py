@@ -66,6 +66,11 @@ class Names:
             found.update(self.claimers(claimer))
         return found
 
+    def claimed_by(self, run: str) -> set[str]:
+        """Return the names that a run lays claim to, its own and those that are other runs' ids too."""
+        own = self.names_of(run)
+        return {*own, *(alias for name in own for alias in self._claimed_by.get(name, ()))}
+
     def run_at(self, name: str, at: int) -> str:
         """Return the run that a name means at a moment: of several claimers the latest dispatched before it."""
         claimers = self.claimers(name)

@@ -71,7 +71,7 @@ class Circle:
             return ()
         names = self.family.names
         found = set()
-        for name in names.names_of(run):
+        for name in names.claimed_by(run):
             claims = {one: _claimed_at(self, one, name) for one in names.claimants(name)}
             found |= self._clashes(run, name, claims)
         for key in self.family.kin[run].children:

@@ -8,7 +8,7 @@ from headcount_alerts.channels.build import Line
 from headcount_alerts.decision import Step
 from headcount_alerts.incident import Incident
 from headcount_alerts.message import document_of
-from headcount_alerts.outbox import Entry
+from headcount_alerts.postbook import Entry
 from headcount_alerts.routing import Routing
 
 _LADDER = ("notified", "reminded", "escalated")

@@ -19,8 +19,8 @@ from headcount_alerts.journal import Journal
 from headcount_alerts.ladder import Ladder
 from headcount_alerts.lanes import Lanes
 from headcount_alerts.message import document_of as message_of
-from headcount_alerts.outbox import Entry, Outbox, as_refresh, lines_of
-from headcount_alerts.postbook import Postbook
+from headcount_alerts.outbox import Outbox, as_refresh, lines_of
+from headcount_alerts.postbook import Entry, Postbook
 from headcount_alerts.routing import Routing
 from headcount_alerts.settings import AlertSettings, secret_of
 from headcount_alerts.silence import Silence

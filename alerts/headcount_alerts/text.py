@@ -39,7 +39,13 @@ class Texts:
 
     def _render(self, name: str, style: str, message: dict[str, Any]) -> str:
         try:
-            values = {"repeat": False, "nudges": 1, **message, "link": _link(message, style)}
+            values = {
+                "repeat": False,
+                "nudges": 1,
+                "fallback_for": "",
+                **message,
+                "link": _link(message, style),
+            }
             return self._environments[style].get_template(name).render(values).strip() + "\n"
         except (TemplateError, SecurityError) as error:
             raise AlertsConfigError(f"template {name}: {error}") from error

@@ -120,6 +120,9 @@ class Settings(BaseSettings):
         description="MiB of requests that may wait for the store; above, senders are told to retry",
     )
     queue_requests: int = Field(1024, ge=1, le=100_000, description="How many requests they may be")
+    sql: bool = Field(
+        False, description="Serve read-only SQL for dashboards on the embedded store at `/clickhouse/`"
+    )
     log_format: Annotated[Literal["text", "json"], BeforeValidator(_lower)] = Field(
         "text", description="How `serve` logs: a line of text, or one JSON object a line"
     )
@@ -138,6 +141,10 @@ class Settings(BaseSettings):
     )
     url: str = Field(
         "http://127.0.0.1:4318", description="The collector that `runs`, `run` and their like ask"
+    )
+    alerts: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Who is told of what: a table `[alerts]` in the file; `headcount alerts check` reads it",
     )
     policy: dict[str, Any] = Field(
         default_factory=dict,
@@ -227,6 +234,8 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _others_need_a_token(self) -> Settings:
+        if self.sql and self.store_location.startswith("http"):
+            raise ValueError("sql is for the embedded store: let dashboards ask the ClickHouse server itself")
         if (self.tls_cert is None) != (self.tls_key is None):
             raise ValueError("tls_cert and tls_key go together: set both, or neither")
         if self.tls_client_ca is not None and self.tls_cert is None:

@@ -22,6 +22,7 @@ from headcount_collector.settings import Settings
 from headcount_collector.store import Store, StoreError, migrate
 from headcount_collector.store.content import CONTENT_ATTRIBUTES
 from headcount_collector.store.lock import FolderLock
+from headcount_collector.watch.listener import Host, serving_factories
 from headcount_collector.watch.service import Watch
 from headcount_collector.watch.verdicts import VerdictStore
 
@@ -39,7 +40,9 @@ class Collector:
         self.settings = settings
         self.store = store
         self.verdicts = VerdictStore(store)
-        self.watch = Watch(store, settings.judged_by, tick_s=settings.tick_s)
+        host = Host(store, settings, self._submit)
+        self.listeners = [make(host) for make in serving_factories()]
+        self.watch = Watch(store, settings.judged_by, tick_s=settings.tick_s, listeners=self.listeners)
         self.intake = create_intake(
             store,
             on_commit=self.watch.notice,
@@ -48,6 +51,7 @@ class Collector:
             queue_bytes=settings.queue_mib * 1024 * 1024,
             queue_requests=settings.queue_requests,
         )
+        self.sql = store.dashboard_sql() if settings.sql else None
         self.gate = Gate(settings.tokens, RateLimit(settings.requests_per_s))
         # The harness's notes lie on this machine only where the harness does.
         disk = TranscriptFolder() if settings.address.loopback else None
@@ -69,6 +73,9 @@ class Collector:
             migrate(store, settings.retention_days, drop_attributes=_dropped(settings))
             collector = cls(settings, store)
             closing.callback(collector.intake.close)
+            for listener in collector.listeners:
+                closing.callback(listener.close)
+                listener.start(collector.watch.tick)
             closing.callback(collector.watch.close)
             collector.watch.start()
             closing.callback(collector.hooks.spool.close)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+import base64
+import contextlib
+from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -13,8 +15,9 @@ from headcount_collector.api.problems import problem_response
 from headcount_collector.receive.errors import RateLimited, Unauthenticated
 from headcount_collector.receive.rate import RateLimit
 
-OPEN_PATHS = frozenset({"/healthz", "/readyz"})
-"""Probes come without credentials and learn nothing of any run."""
+OPEN_PATHS = frozenset({"/healthz", "/readyz", "/alerts/slack"})
+"""Probes come without credentials and learn nothing of any run; what Slack posts is signed, and answered 404 where
+no secret to check it by is set."""
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 _FOR_PROGRAMS = ("/v1/", "/hooks/")
 """Paths that a web page of this machine may send its own telemetry to."""
@@ -87,7 +90,7 @@ class Guard:
     def _refusal(self, scope: Scope) -> tuple[int, str, dict[str, str]] | None:
         headers = Headers(scope=scope)
         try:
-            self._gate(headers.get("authorization", ""))
+            self._gate(_authorization(scope, headers))
         except Unauthenticated as error:
             return 401, str(error), {"WWW-Authenticate": "Bearer"}
         except RateLimited as error:
@@ -107,6 +110,23 @@ class Guard:
                 {},
             )
         return None
+
+
+def _authorization(scope: Scope, headers: Headers) -> str:
+    """Return the Authorization value; clients of ClickHouse send the token as their password, in one of three ways."""
+    given = headers.get("authorization", "")
+    if not scope["path"].startswith("/clickhouse"):
+        return given
+    if key := headers.get("x-clickhouse-key", ""):
+        return f"Bearer {key}"
+    if given.lower().startswith("basic "):
+        with contextlib.suppress(ValueError):
+            _, _, password = base64.b64decode(given[6:]).decode("utf-8", "replace").partition(":")
+            return f"Bearer {password}"
+    if not given:
+        query = parse_qs(scope["query_string"].decode("latin-1"))
+        return f"Bearer {query.get('password', [''])[0]}"
+    return given
 
 
 def _foreign(headers: Headers) -> str | None:

@@ -9,7 +9,8 @@ from headcount_collector.evidence import wire
 from headcount_collector.evidence.record import Record
 from headcount_collector.judge.verdict import Verdict
 
-_SAID = (wire.DISMISS_REASON, wire.HANDED_TO)
+SAID = (wire.DISMISS_REASON, wire.HANDED_TO)
+"""Attributes of a dismissal that each of its runs keeps: why, and who took over."""
 
 
 def matched_runs(record: Record, verdicts: Iterable[Verdict]) -> list[Record] | None:
@@ -22,7 +23,7 @@ def matched_runs(record: Record, verdicts: Iterable[Verdict]) -> list[Record] | 
         "child": record.attributes.get(wire.CHILD_SESSION),
         "class": record.attributes.get(wire.DISMISS_CLASS),
     }
-    said = {key: record.attributes[key] for key in _SAID if key in record.attributes}
+    said = {key: record.attributes[key] for key in SAID if key in record.attributes}
     return [
         replace(record, run=verdict.run, session=verdict.session, attributes=said)
         for verdict in verdicts

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from headcount_collector.judge.policy import Policy
 from headcount_collector.store.client import Store
-from headcount_collector.watch.tick import TickReport
+from headcount_collector.watch.tick import Tick, TickReport
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
+
+    from headcount_collector.settings import Settings
 
 GROUP = "headcount.tick_listeners"
 """Entry points: `replay` gives a ReplayListener, any other name a ServingListener."""
@@ -35,7 +42,35 @@ class ReplayListener(TickListener, Protocol):
         """Return state, level, severity, runs and unmet of an owner's latest incident."""
 
 
+class ServingListener(TickListener, Protocol):
+    """A listener of a running collector, with routes of its own."""
+
+    routes: APIRouter
+
+    def start(self, watched: Tick) -> None:
+        """Take up where the last process stopped, before the first tick; have runs judged anew with `look_again`."""
+
+    def close(self) -> None:
+        """Stop, after the last tick."""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What a running collector offers its listeners. `submit` takes evidence (an ExportTraceServiceRequest)."""
+
+    store: Store
+    settings: Settings
+    submit: Callable[[bytes], Future[int]]
+
+
+ServingFactory = Callable[[Host], ServingListener]
 ReplayFactory = Callable[[Store, Policy], ReplayListener]
+
+
+def serving_factories() -> list[ServingFactory]:
+    """Return what makes the listeners of a collector, in the order of their names."""
+    found = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
+    return [entry.load() for entry in found if entry.name != "replay"]
 
 
 def replay_factory() -> ReplayFactory | None:

@@ -66,6 +66,17 @@ class Tick:
             )
             self.index.known[seen.session, seen.run] = known
 
+    def look_again(self, keys: Collection[Key]) -> None:
+        """Have runs judged in the next evaluation, though nothing may have changed and nothing be due."""
+        for seen in self.verdicts.watched(list(keys)) if keys else ():
+            self.index.known[seen.session, seen.run] = Known(
+                seen.status,
+                seen.failure_class or None,
+                seen.leaning or None,
+                seen.severity or None,
+                next_due=0,
+            )
+
     def evaluate(self, at: int, read_until: int, *, late_ns: int = 0) -> TickReport:
         """Judge everything that news up to `read_until` or time up to `at` may have turned, and store the outcome."""
         began = time.perf_counter_ns()

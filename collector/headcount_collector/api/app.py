@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from headcount_collector.api import actions, details, events, health, hooks, observer, runs, sessions
+from headcount_collector.api.clickhouse import clickhouse_routes
 from headcount_collector.api.collector import Collector
 from headcount_collector.api.guard import Guard
 from headcount_collector.api.problems import install_problems
@@ -24,6 +25,8 @@ def create_app(collector: Collector) -> FastAPI:
         app.include_router(part.routes)
     for listener in collector.listeners:
         app.include_router(listener.routes)
+    if collector.sql is not None:
+        app.include_router(clickhouse_routes(collector.sql, collector.store.database))
     install_problems(app)
     app.add_middleware(Guard, gate=collector.gate, certified=collector.settings.tls_client_ca is not None)
     install_page(app, collector.gate)

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from clickhouse_connect.driver.exceptions import ClickHouseError
 
+from headcount_collector.store.dashboards import DashboardSql
 from headcount_collector.store.engine import Engine, Settings, embedded, own_temporary_folder, server
 from headcount_collector.store.errors import StoreError
 from headcount_collector.store.lock import FolderLock
@@ -120,6 +121,19 @@ class Store:
         message = b"".join((*bodies, _RECEIVED_TAG, received_ns.to_bytes(8, "little")))
         with _engine_errors("commit"):
             self._intake.raw_insert("otlp_request", insert_block=message, fmt="ProtobufSingle")
+
+    def dashboard_sql(self) -> DashboardSql:
+        """Return what runs the SQL of others, read only, on handles of its own; they are closed with the store."""
+        sql = DashboardSql(self._dashboard_handle, self.database)
+        self._closers.insert(0, sql.close)
+        return sql
+
+    def _dashboard_handle(self, settings: Settings) -> Client:
+        # The handle names its database by itself with each query; `readonly` forbids nothing of that.
+        with _engine_errors("open"):
+            client = self._engine.connect(settings)
+            client.database = self.database
+        return client
 
     def with_database(self, database: str) -> Store:
         """Open another database of the same engine, created if missing and not yet migrated."""

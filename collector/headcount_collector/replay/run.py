@@ -46,6 +46,8 @@ class ReplayReport:
     t0_ns: int
     verdicts: dict[tuple[str, str], Verdict] = field(default_factory=dict)
     transitions: list[Transition] = field(default_factory=list)
+    beliefs: list[tuple[int, Verdict]] = field(default_factory=list)
+    """Every verdict as it was written, with the moment of its tick."""
     misses: list[Miss] = field(default_factory=list)
     checked: int = 0
     unjudged: dict[str, int] = field(default_factory=dict)
@@ -127,6 +129,7 @@ class _Run:
             self._commit(moment)
             outcome = self._tick.evaluate(moment, self._received)
             self._report.verdicts |= outcome.verdicts
+            self._report.beliefs += [(moment, verdict) for verdict in outcome.verdicts.values()]
             if self._listener is not None:
                 self._listener.after_tick(outcome)
             self._report.transitions += outcome.transitions

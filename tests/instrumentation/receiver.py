@@ -44,6 +44,7 @@ class Receiver:
     def __init__(self, port: int = 0, answer: Callable[[list[ReceivedSpan]], int] | None = None) -> None:
         self.answer = answer or (lambda spans: 200)
         self.spans: list[ReceivedSpan] = []
+        self.bodies: list[bytes] = []
         self.headers: list[dict[str, str]] = []
         self.requests = 0
         self._changed = threading.Condition()
@@ -98,6 +99,7 @@ class Receiver:
             self.requests += 1
             if status == 200:
                 self.spans.extend(spans)
+                self.bodies.append(body)
                 self.headers.append({key.lower(): value for key, value in headers.items()})
             self._changed.notify_all()
         return status

@@ -1,0 +1,118 @@
+"""A lead that asks a researcher through `Agent.as_tool`, with the SDK's own model class over a scripted transport."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from itertools import count
+
+import httpx2 as httpx
+from agents import Agent, OpenAIChatCompletionsModel, RunConfig, Runner, function_tool
+from agents import set_trace_processors
+from openai import AsyncOpenAI
+from playing import AGENT, ANSWER, TASK, play
+
+from headcount.adapters import openai_agents
+
+set_trace_processors([])  # the SDK's own would send to a paid service
+openai_agents.instrument()
+
+
+numbers = count(1)
+
+
+def call(name: str, **arguments: object) -> dict[str, object]:
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    return {"id": f"call_{next(numbers)}", "type": "function", "function": function}
+
+
+def completion(request: httpx.Request) -> httpx.Response:
+    body = json.loads(request.content)
+    messages, system = body["messages"], str(body["messages"][0]["content"])
+    answered = any(message["role"] == "tool" for message in messages)
+    calls: list[dict[str, object]] = []
+    if "child" in system:
+        if "broken" in system:
+            return httpx.Response(
+                400, json={"error": {"message": "as told", "type": "invalid_request_error"}}
+            )
+        calls = [] if answered else [call("look_up")]
+    elif not answered:
+        number = 2 if "two" in system else 1
+        tool = body["tools"][0]["function"]["name"]
+        calls = [call(tool, **({"input": TASK} if tool != "start" else {})) for _ in range(number)]
+    message = {
+        "role": "assistant",
+        "content": None if calls else ANSWER,
+        **({"tool_calls": calls} if calls else {}),
+    }
+    choice = {"index": 0, "finish_reason": "tool_calls" if calls else "stop", "message": message}
+    usage = {"prompt_tokens": 1, "completion_tokens": 7, "total_tokens": 8}
+    about = {"id": "c", "object": "chat.completion", "created": 1, "model": "scripted"}
+    return httpx.Response(200, json={**about, "choices": [choice], "usage": usage})
+
+
+async def answer(request: httpx.Request) -> httpx.Response:
+    if "hangs" in request.content.decode():
+        await asyncio.Event().wait()
+    return completion(request)
+
+
+client = AsyncOpenAI(
+    api_key="none",
+    base_url="http://127.0.0.1:1/v1",
+    max_retries=0,
+    http_client=httpx.AsyncClient(transport=httpx.MockTransport(answer)),
+)
+model = OpenAIChatCompletionsModel(model="scripted", openai_client=client)
+
+
+@function_tool
+def look_up() -> str:
+    """Look it up."""
+    return "found"
+
+
+def researcher(what: str = "") -> Agent[None]:
+    return Agent(name=AGENT, instructions=f"You are the child. {what}", tools=[look_up], model=model)
+
+
+async def lead(child: Agent[None], how: str = "") -> None:
+    tool = child.as_tool("research", "Ask the researcher.")
+    await run(Agent(name="lead", instructions=f"You lead. {how}", tools=[tool], model=model))
+
+
+async def run(agent: Agent[None]) -> None:
+    await Runner.run(agent, TASK, run_config=RunConfig(group_id="chat-17"))
+
+
+async def not_forwarded() -> None:
+    @function_tool
+    async def start() -> str:
+        """Start the researcher and forget it."""
+        asyncio.create_task(Runner.run(researcher(), TASK))  # noqa: RUF006  # forgotten on purpose
+        await asyncio.sleep(0.2)
+        return "started"
+
+    async def slow_look_up() -> str:
+        await asyncio.sleep(1)
+        return "found"
+
+    look_up.on_invoke_tool = lambda *_: slow_look_up()
+    await run(Agent(name="lead", instructions="You lead.", tools=[start], model=model))
+
+
+async def handoff() -> None:
+    child = Agent(name=AGENT, instructions="You are the child.", tools=[look_up], model=model)
+    await run(Agent(name="lead", instructions="You lead.", handoffs=[child], model=model))
+
+
+if __name__ == "__main__":
+    play(
+        completes=lambda: lead(researcher()),
+        parallel=lambda: lead(researcher(), "two"),
+        error=lambda: lead(researcher("broken")),
+        hang=lambda: lead(researcher("hangs")),
+        not_forwarded=not_forwarded,
+        handoff=handoff,
+    )

@@ -1,0 +1,182 @@
+"""Each framework for real, in its own environment, against a scripted model: what its runs come to is what is judged.
+
+Five scenarios for every adapter: a run that completes, two at once of the same name, one that errors, one that hangs
+(judged to the second, without waiting for it), one whose result is not forwarded.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headcount_collector.judge.policy import SECOND, Policy
+from headcount_collector.judge.verdict import Verdict
+from headcount_collector.store.client import Store
+from headcount_collector.store.migrate import migrate
+from headcount_collector.watch.tick import Tick
+from tests.instrumentation.receiver import ReceivedSpan, Receiver
+
+from .environments import python_of
+
+PROGRAMS = Path(__file__).with_name("programs")
+DATABASES = count(1)
+EXPECTED_S = 900
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """One adapter: the environment it is tested in, and what its framework cannot tell."""
+
+    program: str
+    environment: str
+    tools: int = 1
+    told_error: str = "error"
+
+
+ADAPTERS = [
+    Adapter("openai_agents", "openai-agents"),
+]
+
+
+@dataclass
+class Played:
+    """What a program said over OTLP, judged by the real store and tick at any moment."""
+
+    spans: list[ReceivedSpan]
+    judge: Callable[[int], dict[str, Verdict]]
+
+    @property
+    def end_ns(self) -> int:
+        return max(span.end_ns for span in self.spans)
+
+    def at_s(self, event: str) -> int:
+        return next(span.end_ns for span in self.spans if span.event == event)
+
+    def of(self, run: str) -> list[str]:
+        return [str(span.event) for span in self.spans if span.attributes.get("subagent.run.id") == run]
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    store = Store.open(tmp_path_factory.mktemp("store"))
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def play(engine: Store, tmp_path: Path) -> Iterator[Callable[[Adapter, str], Played]]:
+    stores = []
+
+    def played(adapter: Adapter, scenario: str) -> Played:
+        python = python_of(adapter.environment)
+        if python is None:
+            pytest.skip(f"no environment: make adapters ADAPTERS={adapter.environment}")
+        kept = {
+            key: value for key, value in os.environ.items() if not key.startswith(("OTEL_", "HEADCOUNT_"))
+        }
+        with Receiver() as receiver:
+            ended = subprocess.run(
+                [str(python), str(PROGRAMS / f"{adapter.program}_program.py"), scenario],
+                env={
+                    **kept,
+                    "HEADCOUNT_ENDPOINT": receiver.endpoint,
+                    "HEADCOUNT_SPOOL": "off",
+                    "NO_PROXY": "127.0.0.1",
+                    "HOME": str(tmp_path),
+                    "OTEL_SDK_DISABLED": "false",
+                },
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                timeout=180,
+                check=False,
+            )
+            assert ended.returncode == 0, ended.stdout + ended.stderr
+            spans, bodies = list(receiver.spans), list(receiver.bodies)
+        assert spans, f"nothing was said: {ended.stdout}{ended.stderr}"
+        store = engine.with_database(f"adapters_{next(DATABASES)}")
+        stores.append(store)
+        migrate(store, retention_days=36500)
+        tick = Tick(store, Policy.from_mapping({}))
+        received = max(span.end_ns for span in spans) + 1
+        store.commit(bodies, received)
+
+        def judge(moment_ns: int) -> dict[str, Verdict]:
+            verdicts = tick.evaluate(moment_ns, received).verdicts
+            return {run: verdict for (_, run), verdict in verdicts.items() if verdict.dispatched}
+
+        return Played(spans, judge)
+
+    yield played
+    for store in stores:
+        store.command(f"DROP DATABASE `{store.database}`")
+        store.close()
+
+
+each = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.program)
+
+
+def serious(verdict: Verdict) -> list[Any]:
+    return [signal for signal in verdict.signals if signal.severity != "info"]
+
+
+@each
+def test_a_run_that_completes(adapter: Adapter, play: Callable[[Adapter, str], Played]) -> None:
+    played = play(adapter, "completes")
+    (verdict,) = played.judge(played.end_ns + 3600 * SECOND).values()
+    assert (verdict.status, verdict.outcome, verdict.agent) == ("completed", "ok", "researcher")
+    assert verdict.tool_calls == adapter.tools
+    assert serious(verdict) == []
+    events = played.of(verdict.run)
+    assert {"dispatch", "start", "first_token", "tool_call", "child_done"} <= set(events)
+    assert {"completion_received", "completion_forwarded", "completion_consumed"} <= set(events)
+
+
+@each
+def test_two_at_once_of_the_same_name_are_two(
+    adapter: Adapter, play: Callable[[Adapter, str], Played]
+) -> None:
+    played = play(adapter, "parallel")
+    verdicts = played.judge(played.end_ns + 3600 * SECOND).values()
+    assert [(v.status, v.agent) for v in verdicts] == [("completed", "researcher")] * 2
+    assert [v.tool_calls for v in verdicts] == [adapter.tools] * 2
+
+
+@each
+def test_a_child_that_errors_is_told_as_one(adapter: Adapter, play: Callable[[Adapter, str], Played]) -> None:
+    played = play(adapter, "error")
+    (verdict,) = played.judge(played.end_ns + 3600 * SECOND).values()
+    assert (verdict.status, verdict.outcome) == ("completed", adapter.told_error)
+    assert serious(verdict) == []
+
+
+@each
+def test_a_child_that_hangs_is_found_at_its_second(
+    adapter: Adapter, play: Callable[[Adapter, str], Played]
+) -> None:
+    played = play(adapter, "hang")
+    dispatched = played.at_s("dispatch")
+    moments = {after: dispatched + after * SECOND for after in (EXPECTED_S - 1, EXPECTED_S)}
+    (before,) = played.judge(moments[EXPECTED_S - 1]).values()
+    (after,) = played.judge(moments[EXPECTED_S]).values()
+    assert (before.status, after.status) == ("active", "suspect_delivery_failure")
+    assert "zero_progress" in {signal.name for signal in before.signals} or before.tool_calls
+
+
+@each
+def test_a_result_that_is_not_forwarded_is_found(
+    adapter: Adapter, play: Callable[[Adapter, str], Played]
+) -> None:
+    played = play(adapter, "not_forwarded")
+    ended = played.at_s("child_done")
+    (before,) = played.judge(ended + 29 * SECOND).values()
+    (after,) = played.judge(ended + 31 * SECOND).values()
+    assert (before.status, after.status) == ("active", "done_but_not_forwarded")
+    assert after.mode == "background"

@@ -6,7 +6,7 @@ BENCHMARKS := $(notdir $(basename $(wildcard benchmarks/intake.py benchmarks/tic
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install fmt check test bench demo clean
+.PHONY: help install fmt check test bench faults demo clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ test: check ## check, then every test, with branch coverage
 
 bench: $(STAMP) ## print the figures of intake, tick and shim, with the machine described
 	for name in $(BENCHMARKS); do $(BIN)/python -m benchmarks.$$name || exit 1; done
+
+faults: $(STAMP) ## print which faults of the suite are found, how late, and what was called a fault and was none
+	$(BIN)/python -m benchmarks.faults
 
 demo: $(STAMP) ## start a throw-away collector and play the known incidents
 	$(BIN)/headcount demo

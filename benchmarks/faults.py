@@ -52,16 +52,13 @@ def main(argv: Sequence[str] = sys.argv[1:]) -> int:
 
 def _count(row: Row, case: dict[str, Any], report: ReplayReport, notes: list[str]) -> None:
     row.cases += 1
+    well = case.get("well", ())
+    loud = [(at, verdict) for at, verdict in report.beliefs if verdict.run in well and _loud(verdict)]
+    if loud:
+        row.false += 1
+        at, verdict = loud[0]
+        notes.append(f"false: {case['file']} at {_seconds(at, report):g} s: {verdict.run} {_said(verdict)}")
     if not case["fault"]:
-        loud = [
-            (at, verdict) for at, verdict in report.beliefs if verdict.run in case["well"] and _loud(verdict)
-        ]
-        if loud:
-            row.false += 1
-            at, verdict = loud[0]
-            notes.append(
-                f"false: {case['file']} at {_seconds(at, report):g} s: {verdict.run} {_said(verdict)}"
-            )
         return
     row.faults += 1
     wanted = case["detect"]
@@ -92,12 +89,12 @@ def _said(verdict: Verdict) -> str:
 
 def _matches(verdict: Verdict, by: Mapping[str, Sequence[str]]) -> bool:
     said = {
-        verdict.status,
-        verdict.failure_class,
-        verdict.leaning,
-        *(signal.name for signal in verdict.signals),
+        "statuses": {verdict.status},
+        "classes": {verdict.failure_class},
+        "leanings": {verdict.leaning},
+        "signals": {signal.name for signal in verdict.signals},
     }
-    return bool(said & set(by))
+    return any(said[what] & set(names) for what, names in by.items())
 
 
 def _seconds(at: int, report: ReplayReport) -> float:

@@ -60,10 +60,10 @@ class Names:
         return found
 
     def claimants(self, name: str) -> set[str]:
-        """Return the runs that lay claim to a name, a dispatched run to its own id too."""
+        """Return the dispatched runs that lay claim to a name, each to its own id too."""
         found = {name} if name in self.dispatches else set()
         for claimer in self.claims.get(name, ()):
-            found.update(self.claimers(claimer))
+            found.update(run for run in self.claimers(claimer) if run in self.dispatches)
         return found
 
     def claimed_by(self, run: str) -> set[str]:

@@ -53,6 +53,7 @@ class Ladder:
         self.silences: dict[str, Silence] = {}
         self._slept_until = 0
         self._degraded = False
+        self._now = 0
 
     @property
     def incidents(self) -> Collection[Incident]:
@@ -84,7 +85,7 @@ class Ladder:
     ) -> Outcome:
         """Take in what was judged and return what it came to. `sleeps` of the host move the windows with them."""
         self._rebase(sleeps)
-        self._degraded = degraded
+        self._degraded, self._now = degraded, now
         roll = self._roll
         roll.take(verdicts, forgotten, now)
         for number in list(roll.touched):
@@ -169,7 +170,9 @@ class Ladder:
             return
         if not severity and not incident.paused:
             incident.paused = True
-            roll.say(incident, now, "paused", "nothing is wrong now, and the result is still owed")
+            reason = "nothing is wrong now, and the result is still owed"
+            roll.say(incident, now, "paused", reason)
+            self._show(incident, now, reason)
         elif severity and incident.paused:
             incident.paused = False
             if incident.next_step_at:
@@ -177,13 +180,15 @@ class Ladder:
                 wait = times.re_escalate if incident.level == "escalated" else times.window
                 incident.next_step_at = now + wait
             roll.say(incident, now, "resumed", "something is wrong again")
+            self._show(incident, now, "something is wrong again")
         if joined:
             roll.say(incident, now, "joined", _counted(joined), joined)
         if news and not fresh:
             incident.level, incident.next_step_at = "", 0
             roll.say(incident, now, "raised", "; ".join(news[:5]))
         elif joined and not fresh:
-            self._update(incident, now, _counted(joined))
+            roll.say(incident, now, "updated", _counted(joined))
+            self._show(incident, now, _counted(joined))
 
     def _severity(self, incident: Incident) -> str:
         """Return the highest severity of what is wrong now; empty if nothing is."""
@@ -208,10 +213,9 @@ class Ladder:
         if incident.told and not incident.fleet:
             self._step(incident, now, "closed", reason)
 
-    def _update(self, incident: Incident, now: int, reason: str) -> None:
-        """Tell those who were told; where a message can be changed it is, elsewhere nothing is sent."""
+    def _show(self, incident: Incident, now: int, reason: str) -> None:
+        """Let those who were told see the change where a message can be edited; elsewhere nothing is sent."""
         if incident.told and not incident.fleet:
-            self._roll.say(incident, now, "updated", reason)
             self._step(incident, now, "updated", reason)
 
     def _observe(self, now: int) -> None:
@@ -342,7 +346,8 @@ class Ladder:
     def _due(self, incident: Incident) -> Iterator[int]:
         if incident.deferral is not None:
             window = self._times(incident).window
-            yield incident.deferral.until or incident.deferral.since + _BROKEN_AFTER * window
+            broken = incident.deferral.since + _BROKEN_AFTER * window
+            yield incident.deferral.until or (broken if broken > self._now else self._now + window)
         elif not incident.level and not incident.paused and not incident.fleet:
             yield 0
         if incident.next_step_at and not (incident.paused or incident.fleet):

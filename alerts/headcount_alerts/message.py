@@ -155,4 +155,5 @@ def _commands(incident: Incident) -> list[str]:
         return [f"headcount incidents --fleet {incident.id}", "headcount runs --abnormal"]
     if incident.kind in (OBSERVER, GATE, "test"):
         return [f"headcount incidents {incident.id}"]
-    return [f"headcount incidents {incident.id}", f"headcount ack {incident.id}"]
+    found = [f"headcount incidents {incident.id}"]
+    return [*found, f"headcount ack {incident.id}"] if incident.is_open else found

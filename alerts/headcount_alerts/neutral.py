@@ -11,7 +11,7 @@ LONGEST = 300
 """Characters of one value in a message."""
 
 _BREAK = "\u200b"
-_LINK = re.compile(r"(?i)\b([a-z][a-z0-9+.-]*):(//)|\b(www)\.|\b(mailto|tel|javascript|data):")
+_LINK = re.compile(r"(?i)\b(?!file:///)([a-z][a-z0-9+.-]*):(//)|\b(www)\.|\b(mailto|tel|javascript|data):")
 _MARKUP = re.compile(r"[*~`\[\]@]|\|(?=\|)|^[#>+-](?=\s)|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")
 _ANGLES = str.maketrans({"<": "\u2039", ">": "\u203a"})
 

@@ -122,7 +122,7 @@ class Roll:
         if member is None:
             member = incident.members[key] = Member(*key)
             self._of_run.setdefault(key, set()).add(incident.id)
-        before = {c.key for c in member.wrong}
+        before = set(member.seen)
         self.news.setdefault(incident.id, []).extend(_news(incident, member, verdict, part))
         member.take(verdict, part)
         if {c.key for c in member.wrong} - before:

@@ -62,7 +62,7 @@ CLASSES: dict[str, Words] = {
 }
 
 LEANINGS: dict[str, Words] = {
-    "slow": Words("is slow: it still moves", "Nothing, unless it is no longer worth waiting for.", _LATER),
+    "slow": Words("is slow and still moves", "Nothing, unless it is no longer worth waiting for.", _LATER),
     "silent": CLASSES["unclear_slow_or_lost"],
     "telemetry_gap": Words(
         "is overdue, and records of it are missing",
@@ -136,12 +136,12 @@ SIGNALS: dict[str, Words] = {
 OTHERS: dict[str, Words] = {
     "test": Words("sends a test; nothing is wrong", "Nothing: this channel works."),
     "fleet": Words(
-        "many incidents opened at once",
+        "opened at once",
         "Look for one cause: a provider, a host, a deployment.",
         "Do not dispatch anything again before the cause is known.",
     ),
-    "observer": Words("the observer is blind", "Look at the collector and at what reaches it."),
-    "gate": Words("messages are held back and nobody lets them go", "Look at what holds them back."),
+    "observer": Words("is blind", "Look at the collector and at what reaches it."),
+    "gate": Words("holds messages back, and nobody lets them go", "Look at what holds them back."),
 }
 
 

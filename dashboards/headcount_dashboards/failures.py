@@ -106,6 +106,7 @@ def _rows(settings: GrafanaSettings) -> list[Row]:
                         "Signals that hold now",
                         "Signals of severity page and warn that are open.",
                         "failures/open_signals",
+                        colored=("severity",),
                         units={"age": "s"},
                         links={"run": run_links(settings), "session": [links.to_session()]},
                     ),

@@ -93,6 +93,7 @@ def _rows(settings: GrafanaSettings) -> list[Row]:
                         "Every run that is not well: results that lie somewhere first, then the late, then the blocked; the "
                         "longest wrong on top. The run leads to its dashboard.",
                         "fleet/needs_attention",
+                        colored=("status", "severity"),
                         units={"age": "s", "last progress": "s"},
                         links=to_runs,
                         widths={
@@ -133,6 +134,7 @@ def _rows(settings: GrafanaSettings) -> list[Row]:
                         "Incidents and their ladder",
                         "What people were told: the level of the ladder, how many runs belong to it, how many are still owed.",
                         "fleet/incidents",
+                        colored=("severity",),
                         units={"open for": "s", "next step in": "s"},
                         links={"session": [links.to_session()]},
                     ),
@@ -195,6 +197,7 @@ def _rows(settings: GrafanaSettings) -> list[Row]:
                         "Oldest open runs",
                         "Open runs by age, whatever their status.",
                         "fleet/oldest_open",
+                        colored=("status",),
                         units={"age": "s", "last progress": "s"},
                         links=to_runs,
                         empty="nothing is open",

@@ -178,6 +178,7 @@ def _rows() -> list[Row]:
                         "Messages to people",
                         "What was decided to be told, and whether the channel took it.",
                         "observer/channels",
+                        units={"slowest": "s"},
                         empty="nothing had to be told",
                     ),
                     12,

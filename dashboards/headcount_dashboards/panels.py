@@ -138,10 +138,10 @@ def table(
     units: Mapping[str, str] | None = None,
     links: Mapping[str, Sequence[Json]] | None = None,
     widths: Mapping[str, int] | None = None,
-    hidden: Sequence[str] = (),
+    colored: Sequence[str] = (),
     empty: str = NOTHING_WRONG,
 ) -> Json:
-    """Return a table. Columns named status, before and severity are coloured; `hidden` ones only feed links."""
+    """Return a table; `colored` columns hold statuses, or under the name severity severities."""
     panel = _panel("table", title, says, [target(query)], empty)
     panel["options"] = {
         "showHeader": True,
@@ -150,21 +150,15 @@ def table(
     }
     panel["fieldConfig"]["defaults"] |= {"custom": {"align": "auto", "filterable": False}}
     found: dict[str, Json] = {}
-    for column, colors in (
-        ("status", STATUS_COLORS),
-        ("before", STATUS_COLORS),
-        ("severity", _SEVERITY_COLORS),
-    ):
-        if f" {column}" in panel["targets"][0]["rawSql"]:
-            found[column] = {"mappings": words_of(colors), "custom.cellOptions": {"type": "color-text"}}
+    for column in colored:
+        colors = _SEVERITY_COLORS if column == "severity" else STATUS_COLORS
+        found[column] = {"mappings": words_of(colors), "custom.cellOptions": {"type": "color-text"}}
     for column, unit in (units or {}).items():
         found.setdefault(column, {})["unit"] = unit
     for column, to in (links or {}).items():
         found.setdefault(column, {})["links"] = list(to)
     for column, width in (widths or {}).items():
         found.setdefault(column, {})["custom.width"] = width
-    for column in hidden:
-        found.setdefault(column, {})["custom.hidden"] = True
     panel["fieldConfig"]["overrides"] = [override(column, what) for column, what in found.items()]
     return panel
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from headcount_alerts.wording import CLASSES, SIGNALS, Words
 from headcount_dashboards import links
-from headcount_dashboards.advice import CLASSES, SIGNALS, Advice
 from headcount_dashboards.contacts import receiver_of
 from headcount_dashboards.fleet import fleet
 from headcount_dashboards.panels import PLUGIN, Json
@@ -15,6 +15,18 @@ from headcount_dashboards.settings import GrafanaSettings
 
 UID_PREFIX = "hc-"
 """Rules, contact points and nothing else of ours begin with it; Grafana's uids have at most 40 characters."""
+PAGING = (
+    "not_started",
+    "limit_overrun",
+    "hidden_wait",
+    "structurally_mute",
+    "premature_owner_final",
+    "premature_completion",
+    "contradicted_outcome",
+    "misdelivered",
+    "orphaned",
+)
+"""Signals that page. `delivered_not_consumed` is told as a class, and so not twice."""
 RUNS = "headcount runs"
 OBSERVER = "headcount observer"
 INTERVAL_S = 30
@@ -47,8 +59,8 @@ class Rule:
 def rules() -> list[Rule]:
     """List every rule."""
     return [
-        *(_class_rule(name, advice) for name, advice in CLASSES.items()),
-        *(_signal_rule(name, advice) for name, advice in SIGNALS.items()),
+        *(_class_rule(name, words) for name, words in CLASSES.items()),
+        *(_signal_rule(name, SIGNALS[name]) for name in PAGING),
         _UNINSTRUMENTED,
         _SILENT,
         _DEGRADED,
@@ -162,7 +174,7 @@ def _links(settings: GrafanaSettings) -> dict[str, str]:
     return found
 
 
-def _class_rule(name: str, advice: Advice) -> Rule:
+def _class_rule(name: str, words: Words) -> Rule:
     values = {"failure_class": name}
     return Rule(
         uid=f"{UID_PREFIX}class-{name}",
@@ -171,14 +183,14 @@ def _class_rule(name: str, advice: Advice) -> Rule:
         queries=[("A", "rules/class", values), ("B", "rules/class_progress", values)],
         labels={"failure_class": name},
         annotations={
-            "summary": f"{_RUN_TITLE}: {advice.headline}, for {{{{ humanizeDuration $values.A.Value }}}}",
+            "summary": f"{_RUN_TITLE} {words.what}, for {{{{ humanizeDuration $values.A.Value }}}}",
             "description": " ".join(
                 part
                 for part in (
                     _WHO,
                     "Last progress {{ humanizeDuration $values.B.Value }} ago, or never since the dispatch.",
-                    advice.do,
-                    advice.do_not,
+                    words.do,
+                    words.never,
                 )
                 if part
             ),
@@ -186,7 +198,7 @@ def _class_rule(name: str, advice: Advice) -> Rule:
     )
 
 
-def _signal_rule(name: str, advice: Advice) -> Rule:
+def _signal_rule(name: str, words: Words) -> Rule:
     return Rule(
         uid=f"{UID_PREFIX}signal-{name}",
         title=f"signal: {name.replace('_', ' ')}",
@@ -194,8 +206,8 @@ def _signal_rule(name: str, advice: Advice) -> Rule:
         queries=[("A", "rules/signal", {"signal": name})],
         labels={"signal": name},
         annotations={
-            "summary": f"{_RUN_TITLE}: {advice.headline}, for {{{{ humanizeDuration $values.A.Value }}}}",
-            "description": " ".join(part for part in (_WHO, advice.do, advice.do_not) if part),
+            "summary": f"{_RUN_TITLE} {words.what}, for {{{{ humanizeDuration $values.A.Value }}}}",
+            "description": " ".join(part for part in (_WHO, words.do, words.never) if part),
         },
     )
 

@@ -150,6 +150,7 @@ def _rows() -> list[Row]:
                         "What was believed",
                         "Every change of the verdict: when it was believed, and since when it holds by event time.",
                         "run/believed",
+                        colored=("before", "status", "severity"),
                         empty="nothing yet",
                     ),
                     24,

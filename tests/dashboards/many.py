@@ -1,0 +1,114 @@
+"""Many runs, made by the database itself: what the benchmark and the crowded tests ask."""
+
+from __future__ import annotations
+
+from headcount_collector.store.client import Store
+
+_COLUMNS = (
+    "session_id, run_id, judged_at, status, failure_class, leaning, severity, outcome, owner_id, parent_run_id, agent,"
+    " service, mode, names, is_open, is_abnormal, remaining, undelivered, dispatched_at, since, last_progress_at,"
+    " ended_at, delivered_at, next_due, document, version"
+)
+_DOCUMENT = """concat(
+    '{"session":"', session_id, '","run":"', run_id, '","description":"look at part ', toString(number % 97),
+    '","deadline":"2026-12-01T00:15:00.000Z","abnormal_since":"2026-12-01T00:16:00.000Z","evidence":["rule 9: in time"],',
+    '"receipts":{"runId":"', run_id, '"},"group":{"counts":true},"clocks":{},"signals":[',
+    if(number % 200 = 0, '{"name":"idle_stall","since":"2026-12-01T00:12:00.000Z","severity":"page","evidence":"still"}', ''),
+    '],"pad":"', repeat(hex(MD5(run_id)), 20), '"}')"""
+
+_VERDICTS = f"""
+INSERT INTO verdict ({_COLUMNS})
+SELECT
+    concat('session-', toString(intDiv(number, 20))) AS session_id,
+    concat('run-', toString(number)) AS run_id,
+    now64(9) AS judged_at,
+    multiIf(
+        number % 100 = 0, 'active', number % 1000 = 1, 'suspect_delivery_failure',
+        number % 1000 = 2, 'done_but_not_forwarded', number % 1000 = 3, 'blocked',
+        number % 50 = 7, 'recovered', 'completed') AS status,
+    multiIf(
+        status IN ('active', 'completed', 'recovered'), '', status = 'blocked', 'no_completion_event',
+        status = 'done_but_not_forwarded', status, 'unclear_slow_or_lost') AS failure_class,
+    if(failure_class = 'unclear_slow_or_lost', 'silent', '') AS leaning,
+    multiIf(failure_class = '', '', status = 'suspect_delivery_failure', 'warn', 'page') AS severity,
+    if(status = 'completed', 'ok', '') AS outcome,
+    if(number % 3 = 0, '', concat('owner-', toString(number % 7))) AS owner_id,
+    '' AS parent_run_id,
+    concat('agent-', toString(number % 12)) AS agent,
+    concat('service-', toString(number % 3)) AS service,
+    'background' AS mode,
+    [run_id] AS names,
+    status NOT IN ('completed', 'recovered') AS is_open,
+    failure_class != '' AS is_abnormal,
+    is_open AS remaining,
+    status = 'done_but_not_forwarded' AS undelivered,
+    toDateTime64(now64(9) - toIntervalSecond(3600 + number * 7919 % 2588400), 9) AS dispatched_at,
+    dispatched_at + toIntervalSecond(600) AS since,
+    dispatched_at + toIntervalSecond(500) AS last_progress_at,
+    if(is_open AND NOT undelivered, toDateTime64(0, 9), dispatched_at + toIntervalSecond(580)) AS ended_at,
+    if(is_open, toDateTime64(0, 9), dispatched_at + toIntervalSecond(580 + number % 50)) AS delivered_at,
+    toDateTime64(0, 9) AS next_due,
+    {_DOCUMENT} AS document,
+    number + 1 AS version
+FROM numbers({{runs:UInt64}})
+"""
+
+_TRANSITIONS = (
+    """
+    INSERT INTO transition
+    SELECT
+        dispatched_at, dispatched_at, session_id, run_id, owner_id, agent, service,
+        '', 'active', '', '', '', '9', false, 'in time'
+    FROM verdict SETTINGS max_partitions_per_insert_block = 0
+    """,
+    """
+    INSERT INTO transition
+    SELECT
+        since + toIntervalMillisecond(700), since, session_id, run_id, owner_id, agent, service,
+        'active', if(status = 'recovered', 'suspect_delivery_failure', status),
+        if(failure_class = '', 'no_completion_event', failure_class), leaning, 'page', '8', false, 'late'
+    FROM verdict WHERE is_abnormal OR status = 'recovered' SETTINGS max_partitions_per_insert_block = 0
+    """,
+    """
+    INSERT INTO transition
+    SELECT
+        delivered_at + toIntervalSecond(30), delivered_at, session_id, run_id, owner_id, agent, service,
+        if(status = 'recovered', 'suspect_delivery_failure', 'active'), status, '', '', '', '2', false, 'delivered'
+    FROM verdict WHERE NOT is_open SETTINGS max_partitions_per_insert_block = 0
+    """,
+)
+
+_SPANS = """
+INSERT INTO otel_traces (Timestamp, TraceId, SpanId, SpanName, SpanKind, ServiceName, ResourceAttributes, SpanAttributes, Duration, StatusCode)
+SELECT
+    at, lower(hex(MD5(run_id))), substring(lower(hex(MD5(concat(run_id, event)))), 1, 16), concat('subagent.', event),
+    'Internal', service,
+    CAST(map('headcount.received_unix_nano', toString(toUnixTimestamp64Nano(at) + 400000000)), 'Map(LowCardinality(String), String)'),
+    CAST(map(
+        'subagent.event', event, 'subagent.run.id', run_id, 'session.id', session_id, 'gen_ai.agent.name', agent,
+        'subagent.phase', if(event = 'tool_call', 'ended', ''), 'gen_ai.tool.name', if(event = 'tool_call', 'Read', '')
+    ), 'Map(LowCardinality(String), String)'),
+    if(event = 'tool_call', 2000000000, 0), 'Unset'
+FROM
+(
+    SELECT
+        session_id, run_id, agent, service, event,
+        dispatched_at + toIntervalSecond(transform(event, ['dispatch', 'start', 'tool_call', 'child_done'], [0, 1, 300, 580], 0)) AS at
+    FROM verdict
+    ARRAY JOIN ['dispatch', 'start', 'tool_call', 'child_done'] AS event
+    WHERE cityHash64(run_id) % {of:UInt64} = 0
+)
+SETTINGS max_partitions_per_insert_block = 0
+"""
+
+
+def fill(store: Store, runs: int, *, spans_of: int = 10) -> None:
+    """Fill a migrated database with `runs` runs over thirty days, spans of one in `spans_of`, and a day of ticks."""
+    store.command(_VERDICTS, {"runs": runs})
+    for statement in _TRANSITIONS:
+        store.command(statement)
+    store.command(_SPANS, {"of": spans_of})
+    store.command(
+        "INSERT INTO evaluation SELECT now64(9) - toIntervalSecond(number), 30000000 + number % 1000, 1000000, 3, 4, 7,"
+        " 1, 10000, 'ok', now64(9) - toIntervalSecond(number) FROM numbers(86400)"
+    )

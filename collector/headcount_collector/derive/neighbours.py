@@ -276,13 +276,23 @@ def _peer(run: str, circle: Circle) -> Peer | None:
 
 
 def _stray_ends(run: str, circle: Circle) -> tuple[int, ...]:
-    """Return the ends that name the delivered run `X` after its delivery, for a run `X#n`."""
+    """Return when an end long after its delivery, or an end or completion of other content, named `X`, for a run `X#n`."""
     root, numbered, _ = run.rpartition("#")
     facts = circle.facts(root) if numbered else None
     delivered = _first(_delivered(facts))
     if facts is None or delivered is None:
         return ()
-    return tuple(end.at for end in facts.ends if end.at > delivered + circle.clocks.skew_ns)
+    late = [end.at for end in facts.ends if end.at > delivered + circle.clocks.skew_ns]
+    told = [end.result.digest for end in facts.ends if end.at <= delivered and end.result.digest]
+    told += [
+        receipt.result.digest
+        for receipt in facts.receipts
+        if receipt.at <= delivered and receipt.result.digest
+    ]
+    others = [(end.at, end.result.digest) for end in facts.ends]
+    others += [(receipt.at, receipt.result.digest) for receipt in facts.receipts]
+    late += [at for at, digest in others if at > delivered and told and digest and digest not in told]
+    return tuple(sorted(set(late)))
 
 
 def _claimed_at(circle: Circle, run: str, name: str) -> int:

@@ -9,7 +9,7 @@ from .classes import Diagnosis, diagnose, was_alive_and_stalled
 from .facts import Facts
 from .policy import Policy
 from .quality import quality_of, receipts_of
-from .rules import Finding, decide, next_pulse, owner_gone
+from .rules import Finding, awaits_consumption, decide, next_pulse, owner_gone
 from .signals import signals_of
 from .timeline import Timeline
 from .verdict import COMPLETED, RECOVERED, SEVERITIES, Signal, Verdict
@@ -242,4 +242,5 @@ def _compile(
         would_change=would_change(line, finding, diagnosis),
         signals=signals,
         next_due=next_due,
+        unconsumed=finding.rule == "2" and awaits_consumption(line, now),
     )

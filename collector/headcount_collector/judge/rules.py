@@ -165,9 +165,7 @@ def _unconsumed(
 ) -> Finding | None:
     """Rule 2b: delivered, and an owner whose consumption can be seen has not taken it up."""
     owner, t = line.facts.neighbours.owner, moments.now
-    if owner.consumes_since is None or owner.consumes_since > t:
-        return None
-    if any(moment <= t for moment in line.facts.consumptions):
+    if not awaits_consumption(line, t):
         return None
     if gone is not None and gone >= delivered:
         return Finding("2b", UNFORWARDED, gone, end=end, delivered_at=delivered, owner_gone_at=gone)
@@ -180,6 +178,12 @@ def _unconsumed(
                 return None
             idle_from = closed
     return Finding("2b", UNFORWARDED, idle_from, end=end, delivered_at=delivered)
+
+
+def awaits_consumption(line: Timeline, t: int) -> bool:
+    """Tell whether consumption can be seen of this owner, and none of this run was."""
+    since = line.facts.neighbours.owner.consumes_since
+    return since is not None and since <= t and not any(moment <= t for moment in line.facts.consumptions)
 
 
 def grace_over(line: Timeline, t: int, ended_at: int, *, killed: bool = False) -> int:

@@ -367,15 +367,15 @@ def _premature_completion(scene: Scene) -> Iterator[Signal]:
 def _contradicted_outcome(scene: Scene) -> Iterator[Signal]:
     if scene.finding.delivered_at is None or scene.finding.void_at is not None:
         return
-    ends = [end for end in scene.line.facts.ends if end.at <= scene.now and end.kind != "child_gone"]
+    left = last_left(scene.line, scene.now)
     told = [
-        r
-        for r in scene.line.receipts
-        if r.at <= scene.now and scene.line.to_owner(r) and r.outcome is not None
+        receipt
+        for receipt in scene.line.receipts
+        if receipt.at <= scene.now and scene.line.to_owner(receipt) and receipt.outcome is not None
     ]
-    if ends and told and told[-1].outcome != ends[-1].outcome:
-        text = f"its owner was told {told[-1].outcome}, the child ended {ends[-1].outcome}"
-        yield Signal("contradicted_outcome", max(told[-1].at, ends[-1].at), "page", text)
+    if left is not None and told and told[-1].outcome != left[1]:
+        text = f"its owner was told {told[-1].outcome}, the child ended {left[1]}"
+        yield Signal("contradicted_outcome", max(told[-1].at, left[0]), "page", text)
 
 
 def _misdelivered(scene: Scene) -> Iterator[Signal]:

@@ -91,6 +91,8 @@ class Verdict:
     signals: tuple[Signal, ...] = ()
     next_due: int | None = None
     """When the verdict may change without new evidence; None: never."""
+    unconsumed: bool = False
+    """Delivered to an owner whose consumption can be seen, and not consumed yet."""
     held: bool = False
 
     @property
@@ -106,4 +108,6 @@ class Verdict:
     @property
     def watched(self) -> bool:
         """Whether anything but new evidence of its own may still turn it."""
-        return self.open or self.next_due is not None or any(s.name in _OF_NEIGHBOURS for s in self.signals)
+        if self.open or self.unconsumed or self.next_due is not None:
+            return True
+        return any(s.name in _OF_NEIGHBOURS for s in self.signals)

@@ -127,8 +127,8 @@ def _edges(key: Key, facts: Facts) -> Iterable[Edge]:
         yield "parent", session, dispatch.parent
     if dispatch.prompt_digest:
         yield "asks", session, dispatch.prompt_digest
-    if dispatch.description:
-        yield "asks", session, dispatch.description
+    if dispatch.description_digest:
+        yield "asks", session, dispatch.description_digest
     for child in facts.children_keys:
         yield "asks-child", session, dispatch.owner, child
     if facts.heard_at is None and facts.neighbours.kind_heard_at is None:
@@ -166,8 +166,8 @@ def _news(key: Key, facts: Facts) -> Iterable[Edge]:
         yield "run", session, earlier
     if dispatch.prompt_digest:
         yield "asks", session, dispatch.prompt_digest
-    if dispatch.description:
-        yield "asks", session, dispatch.description
+    if dispatch.description_digest:
+        yield "asks", session, dispatch.description_digest
     for child in facts.children_keys:
         yield "asks-child", session, dispatch.owner, child
     if facts.heard_at is not None:

@@ -1,0 +1,69 @@
+"""A disk that is full: requests are refused for a later try, nothing acknowledged is missing, and room heals it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headcount_collector.receive import create_intake
+from headcount_collector.receive.errors import StoreFailed
+from headcount_collector.store import Store, migrate
+from tests.collector.otlp_messages import request, span
+
+_SPANS = 100
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 40 MB, where this process may mount one."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    if os.name != "posix" or shutil.which("mount") is None:
+        pytest.skip("there is no mount command")
+    mount = ["mount", "-t", "tmpfs", "-o", "size=40m", "headcount-test", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("this process may not mount a small file system")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def large() -> bytes:
+    spans = [span() for _ in range(_SPANS)]
+    for one in spans:
+        one.attributes.add(key="k").value.string_value = os.urandom(3000).hex()
+    return request(spans).SerializeToString()
+
+
+def test_a_full_disk_refuses_loses_nothing_and_recovers(small_disk: Path) -> None:
+    store = Store.open(small_disk / "data")
+    try:
+        migrate(store)
+        intake = create_intake(store)
+        taken = 0
+
+        def fill() -> None:
+            nonlocal taken
+            for _ in range(400):
+                intake.committer.submit(large(), _SPANS).result(60)
+                taken += _SPANS
+
+        with pytest.raises(StoreFailed) as refused:
+            fill()
+        assert (refused.value.status, refused.value.retry_after_s) == (503, 1)
+        assert store.query("SELECT count() FROM otel_traces") == [(taken,)]
+        subprocess.run(["mount", "-o", "remount,size=200m", str(small_disk)], check=True)
+        intake.committer.submit(large(), _SPANS).result(60)
+        assert store.query("SELECT count() FROM otel_traces") == [(taken + _SPANS,)]
+        intake.close()
+    finally:
+        store.close()
+    again = Store.open(small_disk / "data")
+    try:
+        assert again.query("SELECT count() FROM otel_traces") == [(taken + _SPANS,)]
+    finally:
+        again.close()

@@ -87,10 +87,25 @@ def own_facts(sources: Sources, clocks: Clocks) -> Own:
         launches=_launches(by_event["launch"], by_event["dispatch"], dispatch),
         starts=_starts(by_event["start"]),
         requests=tuple(
-            sorted(beat.requests, key=lambda request: (request.at, request.ended or 0, request.turn or ""))
+            sorted(
+                beat.requests,
+                key=lambda request: (
+                    request.at,
+                    request.ended or 0,
+                    request.turn or "",
+                    request.trigger or "",
+                ),
+            )
         ),
-        open_tools=tuple(sorted(beat.open_tools, key=lambda tool: (tool.at, tool.tool, tool.call or ""))),
-        failures=tuple(sorted(beat.failures, key=lambda failure: (failure.at, failure.tool, failure.error))),
+        open_tools=tuple(
+            sorted(beat.open_tools, key=lambda tool: (tool.at, tool.tool, tool.call or "", tool.ended or 0))
+        ),
+        failures=tuple(
+            sorted(
+                beat.failures,
+                key=lambda failure: (failure.at, failure.tool, failure.error, failure.turn or ""),
+            )
+        ),
         turns=beat.turns(),
         waits=tuple(map(_wait, spans(by_event["wait"], _wait_id, _wait_reason))),
         idles=tuple(map(_idle, by_event["idle"])),

@@ -37,6 +37,7 @@ class WatchIndex:
         self._edges_of: dict[Key, tuple[Edge, ...]] = {}
         self._parents_of: dict[Key, tuple[Edge, ...]] = {}
         self._children_of: dict[Key, tuple[Edge, ...]] = {}
+        self._heard_by: dict[Key, tuple[tuple[str, int, int], ...]] = {}
 
     def put(self, key: Key, facts: Facts, verdict: Verdict) -> None:
         """Remember a judged run, or forget it where nothing can turn it but new evidence of its own."""
@@ -49,6 +50,8 @@ class WatchIndex:
         self._edges_of[key] = edges
         self._parents_of[key] = tuple(_parents(key, facts))
         self._children_of[key] = tuple(_children(key, facts))
+        if verdict.open:
+            self.hear(key, facts)
         for edge in edges:
             self._edges[edge].add(key)
 
@@ -62,6 +65,23 @@ class WatchIndex:
         return [
             key for key, known in self.known.items() if known.next_due is not None and known.next_due <= now
         ]
+
+    def hear(self, key: Key, facts: Facts) -> None:
+        """Take in when the producers of an open run with an announced keep-alive were last heard."""
+        beats = tuple(
+            (p.id, p.keepalive_ns, p.last_at) for p in facts.producers if p.keepalive_ns is not None
+        )
+        if beats:
+            self._heard_by[key] = beats
+
+    def keepalives(self) -> list[tuple[int, int]]:
+        """Return (interval, last heard) of every producer that announced a keep-alive and has open runs."""
+        latest: dict[str, tuple[int, int]] = {}
+        for beats in self._heard_by.values():
+            for producer, interval, last in beats:
+                if producer not in latest or latest[producer][1] < last:
+                    latest[producer] = (interval, last)
+        return list(latest.values())
 
     def concerned(self, facts: Iterable[Facts]) -> set[Key]:
         """Return the watched runs that the news of the given runs may turn."""
@@ -93,6 +113,7 @@ class WatchIndex:
     def _unlink(self, key: Key) -> None:
         self._parents_of.pop(key, None)
         self._children_of.pop(key, None)
+        self._heard_by.pop(key, None)
         for edge in self._edges_of.pop(key, ()):
             keys = self._edges.get(edge)
             if keys is not None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from headcount_collector.judge.policy import SECOND
 
 OUTAGE_AFTER = 10 * SECOND
 """A gap between two ticks from which the collector counts as having been away."""
+MISSED = 3
+"""So many keep-alives must be missed before a producer counts as silent."""
 LONGEST_STRETCH = 300 * SECOND
 """The observer is degraded for no longer than this at a stretch."""
 
@@ -19,6 +23,7 @@ class Observer:
     def __init__(self, warm_up_ns: int) -> None:
         self._warm_up_ns = warm_up_ns
         self._degraded_from = 0
+        self._silent_from: int | None = None
         self.warm_at = 0
         """From this moment on silence counts again."""
         self.sleeps: list[tuple[int, int]] = []
@@ -31,6 +36,21 @@ class Observer:
         if until > self.warm_at:
             self._degraded_from = until
         self.warm_at = min(until + self._warm_up_ns, self._degraded_from + LONGEST_STRETCH)
+
+    def listen(self, beats: Iterable[tuple[int, int]], now: int) -> None:
+        """Take in the keep-alives of the producers with open runs, each (interval, last heard).
+
+        Where there are several and every one has missed three, nothing is heard, which says more of the observer
+        than of them; a lone one that falls silent is a finding.
+        """
+        lost = [last + MISSED * interval for interval, last in beats]
+        silent = len(lost) >= 2 and max(lost) <= now
+        if silent and self._silent_from is None:
+            self._silent_from = max(lost)
+            self.warm_at = max(self.warm_at, self._silent_from + LONGEST_STRETCH)
+        elif not silent and self._silent_from is not None:
+            self.warm_at = min(self.warm_at, max(now, self._silent_from) + self._warm_up_ns)
+            self._silent_from = None
 
     def degraded(self, now: int) -> bool:
         """Tell whether a change that rests on absence must wait."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from headcount_collector.derive.loader import FactsLoader, RunKey
@@ -14,7 +14,7 @@ from headcount_collector.judge.verdict import ACTIVE, Verdict
 from headcount_collector.store.client import Store
 from headcount_collector.watch.index import Key, Known, WatchIndex
 from headcount_collector.watch.neighbours import Surroundings
-from headcount_collector.watch.observer import ABSENCE_RULES, OUTAGE_AFTER, Observer
+from headcount_collector.watch.observer import ABSENCE_RULES, MISSED, OUTAGE_AFTER, Observer
 from headcount_collector.watch.sleep import with_sleep, without_sleep
 from headcount_collector.watch.verdicts import Evaluation, Transition, VerdictStore
 
@@ -47,6 +47,7 @@ class Tick:
         self._read_until = 0
         self._last_at = 0
         self._version = 0
+        self._held: set[Key] = set()
         self._forgotten: list[Key] = []
 
     def resume(self, at: int) -> None:
@@ -81,9 +82,10 @@ class Tick:
         """Judge everything that news up to `read_until` or time up to `at` may have turned, and store the outcome."""
         began = time.perf_counter_ns()
         changed = self._changed(read_until)
-        due = self.index.due(at)
+        due = {*self.index.due(at), *(() if self.observer.degraded(at) else self._held)}
         asked = {*changed, *due}
         facts = dict(self._load(asked))
+        self._listen(facts, at)
         concerned = self.index.concerned(facts[key] for key in asked if key in facts) - asked
         if concerned:
             facts |= self._load(concerned)
@@ -93,6 +95,8 @@ class Tick:
         self.verdicts.write(list(verdicts.values()), transitions, self._version)
         for key, verdict in verdicts.items():
             self.index.put(key, facts[key], verdict)
+        self._held = {key for key in self._held if key not in verdicts}
+        self._held |= {key for key, verdict in verdicts.items() if verdict.held}
         self._read_until, self._last_at = max(self._read_until, read_until), at
         took = time.perf_counter_ns() - began
         evaluation = Evaluation(
@@ -117,11 +121,19 @@ class Tick:
 
     @property
     def next_due(self) -> int | None:
-        """The earliest moment at which time alone may turn a verdict."""
-        return min(
-            (known.next_due for known in self.index.known.values() if known.next_due is not None),
-            default=None,
-        )
+        """The earliest moment at which time alone may turn a verdict, or the state of the observer."""
+        moments = [known.next_due for known in self.index.known.values() if known.next_due is not None]
+        lost = [last + MISSED * interval for interval, last in self.index.keepalives()]
+        if len(lost) >= 2 and max(lost) > self._last_at:
+            moments.append(max(lost))
+        return min(moments, default=None)
+
+    def _listen(self, facts: Mapping[Key, Facts], at: int) -> None:
+        """Let the observer hear what the producers of all watched runs last said."""
+        for key, known in facts.items():
+            if key in self.index.known:
+                self.index.hear(key, known)
+        self.observer.listen(self.index.keepalives(), at)
 
     def _changed(self, read_until: int) -> set[Key]:
         if read_until <= self._read_until:
@@ -160,10 +172,10 @@ class Tick:
                 continue
             known, slept = without_sleep(surroundings.of(key), self.observer.sleeps)
             verdict = judge(known, self._policy, at)
-            verdicts[key] = self._held(key, with_sleep(verdict, slept) if slept else verdict, at)
+            verdicts[key] = self._withheld(key, with_sleep(verdict, slept) if slept else verdict, at)
         return verdicts
 
-    def _held(self, key: Key, verdict: Verdict, at: int) -> Verdict:
+    def _withheld(self, key: Key, verdict: Verdict, at: int) -> Verdict:
         """Withhold a change into abnormal that rests on absence while the observer may be blind."""
         if not self.observer.degraded(at) or not verdict.abnormal or verdict.rule not in ABSENCE_RULES:
             return verdict

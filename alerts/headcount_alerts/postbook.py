@@ -13,6 +13,12 @@ from headcount_collector.store.client import Store
 _MESSAGE = ["message_id", "incident_id", "number", "step", "channel", "decided_at", "document"]
 _ATTEMPT = ["message_id", "incident_id", "channel", "at", "outcome", "error", "retry_at", "reference"]
 _FINAL = "('sent', 'dead', 'superseded')"
+# At one moment the end of an attempt counts after its beginning.
+_LAST = (
+    "SELECT message_id, argMax(outcome, (at, outcome != 'sending')) AS last_outcome, max(at) AS last_at,"
+    " countIf(outcome = 'sending') AS tries, argMax(error, (at, outcome != 'sending')) AS last_error,"
+    " argMax(retry_at, (at, outcome != 'sending')) AS last_retry_at FROM alert_attempt GROUP BY message_id"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +88,9 @@ class Postbook:
         """Return the messages without an end, oldest first, with their last attempt."""
         rows = self._store.query(
             "SELECT message_id, incident_id, number, step, channel, toUnixTimestamp64Nano(decided_at), document,"
-            " outcome, toUnixTimestamp64Nano(attempted_at) FROM alert_message FINAL LEFT JOIN"
-            " (SELECT message_id, argMax(outcome, at) AS outcome, max(at) AS attempted_at FROM alert_attempt"
-            "  GROUP BY message_id) AS last USING message_id"
-            f" WHERE outcome NOT IN {_FINAL} ORDER BY decided_at, number"
+            " last_outcome, toUnixTimestamp64Nano(last_at)"
+            f" FROM alert_message FINAL LEFT JOIN ({_LAST}) AS last USING message_id"
+            f" WHERE last_outcome NOT IN {_FINAL} ORDER BY decided_at, number"
         )
         return [
             (
@@ -131,14 +136,12 @@ class Postbook:
         if incident is not None:
             where.append("m.incident_id = {incident:String}")
         if open_only:
-            where.append(f"outcome NOT IN {_FINAL}")
+            where.append(f"last_outcome NOT IN {_FINAL}")
         rows = self._store.query(
-            "SELECT m.message_id, m.incident_id, m.step, m.channel, toUnixTimestamp64Nano(m.decided_at), outcome,"
-            " tries, error, toUnixTimestamp64Nano(ended_at), toUnixTimestamp64Nano(retry_at)"
-            " FROM (SELECT * FROM alert_message FINAL) AS m LEFT JOIN"
-            " (SELECT message_id, argMax(outcome, at) AS outcome, countIf(outcome = 'sending') AS tries,"
-            "  argMax(error, at) AS error, max(at) AS ended_at, argMax(retry_at, at) AS retry_at"
-            "  FROM (SELECT * FROM alert_attempt) GROUP BY message_id) AS last ON last.message_id = m.message_id"
+            "SELECT m.message_id, m.incident_id, m.step, m.channel, toUnixTimestamp64Nano(m.decided_at),"
+            " last_outcome, tries, last_error, toUnixTimestamp64Nano(last_at), toUnixTimestamp64Nano(last_retry_at)"
+            f" FROM (SELECT * FROM alert_message FINAL) AS m LEFT JOIN ({_LAST}) AS last"
+            " ON last.message_id = m.message_id"
             f" WHERE {' AND '.join(where)} ORDER BY m.decided_at DESC, m.number DESC LIMIT {{limit:UInt32}}",
             {"incident": incident or "", "limit": limit},
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from headcount_alerts.addressing import Addressing, entry_of
@@ -40,8 +40,16 @@ _REMEMBERED = 24 * 3600 * SECOND
 class Alerts:
     """A listener of the watch. Its methods may be called from any thread."""
 
-    def __init__(self, store: Store, policy: Policy, settings: AlertSettings) -> None:
+    def __init__(
+        self,
+        store: Store,
+        policy: Policy,
+        settings: AlertSettings,
+        *,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
         self.settings = settings
+        self._clock = clock
         self.texts = Texts(settings.templates)
         self.routing = Routing(settings)
         self.receivers = build_channels(settings, self.texts)
@@ -63,7 +71,7 @@ class Alerts:
 
     def start(self) -> None:
         """Take up where the last process stopped, and begin to send."""
-        now = time.time_ns()
+        now = self._clock()
         with self._lock:
             self.restore(now)
         self._lanes.start()
@@ -133,14 +141,14 @@ class Alerts:
                 raise UnknownIncident(
                     f"no open incident has the id {number!r}; `headcount incidents` lists them"
                 )
-            self._keep(self.ladder.acknowledge(incident, by, now or time.time_ns()))
+            self._keep(self.ladder.acknowledge(incident, by, now or self._clock()))
             return incident
 
     def silence(self, silence: Silence) -> None:
         """Add or change a silence."""
         with self._lock:
             self.ladder.silence(silence)
-            self._version = max(self._version + 1, time.time_ns())
+            self._version = max(self._version + 1, self._clock())
             self.journal.write_silence(silence, self._version)
 
     def end_silence(self, number: str) -> Silence:
@@ -151,7 +159,7 @@ class Alerts:
                 raise UnknownIncident(
                     f"no silence has the id {number!r}; `headcount alerts silences` lists them"
                 )
-            ended = silence.ended(time.time_ns())
+            ended = silence.ended(self._clock())
             self.silence(ended)
             return ended
 
@@ -161,7 +169,7 @@ class Alerts:
             raise AlertsConfigError(
                 f"there is no receiver {receiver!r}; there are {', '.join(sorted(self.receivers))}"
             )
-        document = test_message(time.time_ns(), self.settings.url)
+        document = test_message(self._clock(), self.settings.url)
         found = {}
         for line in self.receivers[receiver]:
             try:
@@ -189,7 +197,7 @@ class Alerts:
 
     def _write(self) -> None:
         if self._unwritten.decisions or self._unwritten.changed:
-            self._version = max(self._version + 1, time.time_ns())
+            self._version = max(self._version + 1, self._clock())
             self.journal.write(self._unwritten.decisions, self._unwritten.changed.values(), self._version)
             self._unwritten = Outcome()
         if self._entries:
@@ -230,7 +238,7 @@ class Alerts:
     def _told(self, entry: Entry, what: str, why: str) -> None:
         """Record a failure to send; a message that is given up on pages through the fallback receiver."""
         log.warning("incident %s: %s", entry.incident, why)
-        now = time.time_ns()
+        now = self._clock()
         self.journal.write([Decision(entry.incident, now, what, why)], [], 0)
         fallback = self.settings.fallback
         if what != "gave_up" or fallback is None:

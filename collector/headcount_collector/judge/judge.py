@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
+from .accounts import Account, account_of
 from .classes import Diagnosis, diagnose, was_alive_and_stalled
 from .facts import Facts
 from .policy import Policy
@@ -199,6 +200,7 @@ def _compile(
         status in (COMPLETED, RECOVERED) or finding.delivered_at is not None or finding.void_at is not None
     )
     counts = dispatch is not None and mode != "foreground"
+    ended_at = end.at if end is not None else receipt.at if receipt is not None else None
     return Verdict(
         session=facts.session,
         run=facts.run,
@@ -230,6 +232,7 @@ def _compile(
         last_traffic_at=facts.last_traffic_at,
         last_activity_at=facts.last_activity_at,
         last_progress_at=line.last_any_progress(now),
+        model=facts.resolved_models[-1] if facts.resolved_models else dispatch.model if dispatch else None,
         tool_calls=facts.tool_calls,
         output_tokens=facts.output_tokens,
         result_location=end.result.location if end else None,
@@ -242,5 +245,11 @@ def _compile(
         would_change=would_change(line, finding, diagnosis),
         signals=signals,
         next_due=next_due,
+        account=_account(line, finding, ended_at, now) if dispatch is not None else Account(),
         unconsumed=finding.rule == "2" and awaits_consumption(line, now),
     )
+
+
+def _account(line: Timeline, finding: Finding, ended_at: int | None, now: int) -> Account:
+    settled = [moment for moment in (finding.delivered_at, finding.void_at) if moment is not None]
+    return account_of(line, ended_at, min(settled) if settled else None, now)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .accounts import Account
+
 ACTIVE = "active"
 SUSPECT = "suspect_delivery_failure"
 UNFORWARDED = "done_but_not_forwarded"
@@ -77,6 +79,8 @@ class Verdict:
     last_traffic_at: int | None = None
     last_activity_at: int | None = None
     last_progress_at: int | None = None
+    model: str | None = None
+    """The model that answered last, else the one that was asked for."""
     tool_calls: int = 0
     output_tokens: int = 0
     result_location: str | None = None
@@ -91,6 +95,7 @@ class Verdict:
     signals: tuple[Signal, ...] = ()
     next_due: int | None = None
     """When the verdict may change without new evidence; None: never."""
+    account: Account = field(default_factory=Account)
     unconsumed: bool = False
     """Delivered to an owner whose consumption can be seen, and not consumed yet."""
     held: bool = False

@@ -19,6 +19,10 @@ def rfc3339(moment: int | None) -> str | None:
     return f"{datetime.fromtimestamp(whole, UTC).isoformat()[:19]}.{rest // 1_000_000:03d}Z"
 
 
+def _seconds(length_ns: int) -> float:
+    return round(length_ns / SECOND, 3)
+
+
 def document_of(verdict: Verdict) -> Document:
     """Return the verdict's document; every moment is RFC 3339, absent values are null."""
     receipts = verdict.receipts
@@ -63,6 +67,14 @@ def document_of(verdict: Verdict) -> Document:
             "last_activity_at": rfc3339(verdict.last_activity_at),
             "last_progress_at": rfc3339(verdict.last_progress_at),
         },
+        "account": {
+            "total_s": _seconds(verdict.account.total),
+            "working_s": _seconds(verdict.account.working),
+            "waiting_s": {reason: _seconds(spent) for reason, spent in verdict.account.waiting.items()},
+            "idle_s": _seconds(verdict.account.idle),
+            "delivery_s": _seconds(verdict.account.delivery),
+        },
+        "model": verdict.model,
         "tool_calls": verdict.tool_calls,
         "output_tokens": verdict.output_tokens,
         "result_location": verdict.result_location,

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headcount_collector.judge.groups import Member
+from headcount_collector.judge.policy import SECOND
 from headcount_collector.judge.verdict import COMPLETED, RECOVERED, Verdict
 from headcount_collector.store.client import Store
 from headcount_collector.watch.documents import Document, document_of, rfc3339
@@ -37,6 +38,12 @@ _COLUMNS = [
     "ended_at",
     "delivered_at",
     "next_due",
+    "model",
+    "total_s",
+    "working_s",
+    "waiting_s",
+    "idle_s",
+    "delivery_s",
     "document",
     "version",
 ]
@@ -87,6 +94,15 @@ _CONDITIONS = {
     "attention": 'position(document, \'"severity":"page"\') > 0'
     ' OR (is_open AND position(document, \'"severity":"warn"\') > 0)',
 }
+ACCOUNT_PARTS = ("total", "working", "waiting", "idle", "delivery")
+ACCOUNTS_BY = {
+    "session": "session_id",
+    "agent": "agent",
+    "model": "model",
+    "service": "service",
+    "owner": "owner_id",
+}
+"""By what time accounts are summed, and the column of it."""
 FILTERS = (*_FILTERS, *_CONDITIONS)
 """What `VerdictStore.find` can filter by."""
 
@@ -245,6 +261,24 @@ class VerdictStore:
             found[session].append(member_of(json.loads(document)))
         return found
 
+    def accounts(
+        self, by: str, filters: Mapping[str, str] | None = None, *, limit: int = 200
+    ) -> list[Document]:
+        """Return where the time went, summed by one of ACCOUNTS_BY, the longest first; seconds."""
+        where, parameters = _where(filters or {})
+        parts = ", ".join(f"sum({part}_s)" for part in ACCOUNT_PARTS)
+        rows = self._store.query(
+            f"SELECT {ACCOUNTS_BY[by]} AS name, count(), {parts} FROM verdict FINAL"
+            f" WHERE {where} AND dispatched_at > toDateTime64(0, 9)"
+            " GROUP BY name ORDER BY sum(total_s) DESC, name LIMIT {limit:UInt32}",
+            {**parameters, "limit": limit},
+        )
+        return [
+            {by: name, "runs": runs}
+            | {f"{part}_s": round(spent, 3) for part, spent in zip(ACCOUNT_PARTS, sums, strict=True)}
+            for name, runs, *sums in rows
+        ]
+
     def sessions(self, *, open_only: bool = True, limit: int = 1000) -> list[str]:
         """Return the sessions with runs, the latest dispatch first."""
         having = "HAVING max(is_open)" if open_only else ""
@@ -320,6 +354,12 @@ def _verdict_row(verdict: Verdict, version: int) -> list[object]:
         verdict.ended_at or 0,
         verdict.delivered_at or 0,
         verdict.next_due or 0,
+        verdict.model or "",
+        verdict.account.total / SECOND,
+        verdict.account.working / SECOND,
+        sum(verdict.account.waiting.values()) / SECOND,
+        verdict.account.idle / SECOND,
+        verdict.account.delivery / SECOND,
         json.dumps(document_of(verdict), ensure_ascii=False, separators=(",", ":")),
         version,
     ]

@@ -80,22 +80,25 @@ def apply(
     from headcount_dashboards.settings import load_settings
 
     settings = load_settings(url=url)
-    grafana = Grafana(settings)
-    changes = plan(settings, grafana, refresh_secrets=refresh_secrets)
-    console = out()
-    _show(console, changes)
-    if not changes:
-        console.print(Text(f"{settings.url} is as it should be"), soft_wrap=True)
-        return
-    if dry_run:
-        raise typer.Exit(3)
-    if not yes:
-        if not sys.stdin.isatty():
-            raise GrafanaError("nothing was changed: add --yes to do it where nobody can be asked")
-        typer.confirm(f"Do this at {settings.url}?", abort=True)
-    for change in changes:
-        change.perform()
-    console.print(Text(f"done: {len(changes)} changes at {settings.url}"), soft_wrap=True)
+    with Grafana(settings) as grafana:
+        changes = plan(settings, grafana, refresh_secrets=refresh_secrets)
+        _show(out(), changes)
+        if changes and dry_run:
+            raise typer.Exit(3)
+        if changes and not yes:
+            _ask(settings.url)
+        for change in changes:
+            change.perform()
+    said = (
+        f"done: {len(changes)} changes at {settings.url}" if changes else f"{settings.url} is as it should be"
+    )
+    out().print(Text(said), soft_wrap=True)
+
+
+def _ask(url: str) -> None:
+    if not sys.stdin.isatty():
+        raise GrafanaError("nothing was changed: add --yes to do it where nobody can be asked")
+    typer.confirm(f"Do this at {url}?", abort=True)
 
 
 def _need(module: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from grafana_client.api import GrafanaApi
@@ -37,7 +37,21 @@ class Grafana:
             protocol=parts.scheme,
             timeout=_TIMEOUT_S,
         )
-        self.version = self._check(settings)
+        try:
+            self.version = self._check(settings)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.api.client.s.close()
 
     def call(
         self, method: str, path: str, body: Any = None, *, keep_editable: bool = False, doing: str = ""

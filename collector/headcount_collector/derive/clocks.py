@@ -10,7 +10,7 @@ from headcount_collector.derive.rows import ProducerRow, ask
 from headcount_collector.evidence import wire
 from headcount_collector.store.client import Store
 
-BLOCK = 1024
+BLOCK = 64
 """Numbers of a producer are kept in blocks of so many."""
 
 

@@ -112,7 +112,7 @@ class CallRow(NamedTuple):
 
 
 class ProducerRow(NamedTuple):
-    """`blocks` are (block, how many of its 1024 numbers came, the highest)."""
+    """`blocks` are (block, how many of its 64 numbers came, the highest)."""
 
     producer: str
     lag_ns: int
@@ -225,7 +225,7 @@ def _unpacked(value: Any) -> Any:
 
 
 def producers(store: Store, ids: Sequence[str]) -> list[ProducerRow]:
-    return [ProducerRow._make(row) for row in ask(store, "producers", producers=ids)]
+    return [ProducerRow._make(map(_unpacked, row)) for row in ask(store, "producers", producers=ids)]
 
 
 def first_arrivals(found: list[tuple[Any, ...]]) -> list[EvidenceRow]:

@@ -29,9 +29,10 @@ CREATE TABLE IF NOT EXISTS evidence
     attributes Map(LowCardinality(String), String),
     first_arrival UInt64 DEFAULT 9223372036854775807 - received_ns,
     written DateTime DEFAULT now(),
-    INDEX run_id_bloom run_id TYPE bloom_filter(0.001) GRANULARITY 4
+    INDEX run_id_bloom run_id TYPE bloom_filter(0.001) GRANULARITY 8
 )
 ENGINE = ReplacingMergeTree(first_arrival)
+PRIMARY KEY (session_key, run_key)
 ORDER BY (session_key, run_key, event, identity)
 TTL written + toIntervalDay($retention_days)
-SETTINGS index_granularity = 256, min_compress_block_size = 4096, max_compress_block_size = 16384
+SETTINGS index_granularity = 128, min_compress_block_size = 4096, max_compress_block_size = 16384

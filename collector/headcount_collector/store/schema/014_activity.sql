@@ -18,6 +18,7 @@ CREATE TABLE IF NOT EXISTS activity
     written SimpleAggregateFunction(max, DateTime) DEFAULT now()
 )
 ENGINE = AggregatingMergeTree
+PRIMARY KEY run_key
 ORDER BY (run_key, producer, turn)
 TTL written + toIntervalDay($retention_days)
-SETTINGS index_granularity = 128, min_compress_block_size = 4096, max_compress_block_size = 16384
+SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384

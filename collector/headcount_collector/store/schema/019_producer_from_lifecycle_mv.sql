@@ -1,10 +1,10 @@
 CREATE MATERIALIZED VIEW IF NOT EXISTS producer_from_lifecycle_mv TO producer AS
 SELECT
     producer,
-    intDiv(seq, 1024) AS block,
+    intDiv(seq, 64) AS block,
     min(received_ns - event_ns) AS lag_ns,
     uniqUpToState(3)(identity) AS records,
-    groupBitmapStateIf(seq, seq > 0) AS numbers,
+    groupBitOr(if(seq > 0, bitShiftLeft(toUInt64(1), seq % 64), 0)) AS numbers,
     minMapState(if(seq > 0, [seq], []), if(seq > 0, [event_ns], [])) AS moments,
     max(seq) AS highest,
     max(event_ns) AS last_ns,

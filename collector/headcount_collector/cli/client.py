@@ -50,6 +50,10 @@ class Client:
             f"/api/v1/runs/{quote(name, safe='')}", {} if session is None else {"session": session}
         )
 
+    def accounts(self, by: str, filters: Mapping[str, str], *, limit: int) -> dict[str, Any]:
+        """Return the sums of time accounts of the runs that match."""
+        return self._get("/api/v1/accounts", {**filters, "by": by, "limit": str(limit)})
+
     def _get(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
         url = f"{self.url}{path}" + (f"?{urlencode(query)}" if query else "")
         try:

@@ -11,9 +11,10 @@ from headcount_collector.cli.replay import replay
 from headcount_collector.cli.run import run
 from headcount_collector.cli.runs import runs
 from headcount_collector.cli.serve import serve
+from headcount_collector.cli.times import times
 from headcount_collector.cli.transcripts import transcripts
 
-_COMMANDS = (serve, demo, runs, run, recover, replay)
+_COMMANDS = (serve, demo, runs, run, times, recover, replay)
 
 
 def commands(app: typer.Typer) -> None:

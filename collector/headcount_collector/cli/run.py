@@ -13,6 +13,7 @@ from rich.text import Text
 from headcount_collector.cli.client import Client
 from headcount_collector.cli.console import out, print_json, told
 from headcount_collector.cli.options import Config, Json, Url
+from headcount_collector.cli.times import account_in_words
 from headcount_collector.cli.words import (
     Document,
     ago,
@@ -103,6 +104,7 @@ def _identity(document: Document, now: int) -> Table:
         "last progress": _moment(document["clocks"]["last_progress_at"], now),
         "last activity": _moment(document["clocks"]["last_activity_at"], now),
         "work": f"{_count(document['tool_calls'], 'tool call')}, {_count(document['output_tokens'], 'output token')}",
+        "time": account_in_words(document["account"]) if document["account"]["total_s"] else "",
         "in flight": localised(", ".join(document["in_flight"])),
         "ended": _moment(document["ended_at"], now)
         + (f", {document['outcome']}" if document["outcome"] else ""),

@@ -1,0 +1,137 @@
+"""From a deadline that passes to the call of a channel, over loopback, with the ticking collector in between."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import describe_machine
+
+from headcount_alerts.decision import Outcome
+from headcount_alerts.ladder import Ladder
+from headcount_collector.api.collector import Collector
+from headcount_collector.evidence.record import Record, export_request
+from headcount_collector.judge.policy import Policy
+from headcount_collector.judge.verdict import Verdict
+from headcount_collector.settings import load_settings
+
+RUNS = 60
+STORM = 10_000
+_TICK_S = 1.0
+_EXPECTED_S = 3.0
+
+
+class Channel:
+    """A webhook that notes when each session was told."""
+
+    def __init__(self) -> None:
+        self.came: dict[str, float] = {}
+        self.news = threading.Condition()
+
+    @contextmanager
+    def serving(self) -> Iterator[str]:
+        """Serve on a free port of loopback."""
+        channel = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                at = time.time()
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                session = body.partition(b'"session": "')[2].partition(b'"')[0].decode()
+                with channel.news:
+                    channel.came.setdefault(session, at)
+                    channel.news.notify_all()
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+            server.server_close()
+
+
+def deadline_to_channel() -> list[float]:
+    """Return for each run the seconds from its deadline to the call; the runs are dispatched 0.1 s apart."""
+    channel = Channel()
+    with tempfile.TemporaryDirectory() as folder, channel.serving() as url:
+        alerts = {
+            "receivers": {"hook": {"channels": [{"type": "webhook", "url": url, "rate_per_minute": 6000}]}},
+            "route": {"receiver": "hook"},
+        }
+        policy = {"expected": f"{_EXPECTED_S}s", "storm": 10_000}
+        settings = load_settings(data=Path(folder), tick_s=_TICK_S, policy=policy, alerts=alerts)
+        with Collector.open(settings) as collector:
+            heard = [Record("start", time.time_ns(), "known", "known", {}, service="svc")]
+            _commit(collector, [_dispatch("known", time.time_ns()), *heard])
+            deadlines: dict[str, float] = {}
+            pause = threading.Event()
+            for number in range(RUNS):
+                at = time.time_ns()
+                session = f"s{number}"
+                _commit(collector, [_dispatch(session, at)])
+                deadlines[session] = at / 1e9 + _EXPECTED_S
+                pause.wait(0.1)
+            with channel.news:
+                channel.news.wait_for(lambda: deadlines.keys() <= channel.came.keys(), timeout=60)
+            return [channel.came[session] - at for session, at in deadlines.items()]
+
+
+def storm() -> tuple[float, Outcome]:
+    """Return how long the ladder takes for so many sessions that turn in one tick, and what it came to."""
+    at = 1_796_040_000 * 10**9
+    condition: dict[str, Any] = {
+        "status": "blocked",
+        "rule": "8",
+        "failure_class": "no_completion_event",
+        "severity": "page",
+    }
+    verdicts = {
+        (f"s{n}", f"r{n}"): Verdict(session=f"s{n}", run=f"r{n}", at=at, since=at, **condition)
+        for n in range(STORM)
+    }
+    ladder = Ladder(Policy(), lambda sessions: {})
+    began = time.perf_counter()
+    outcome = ladder.tick(at, verdicts)
+    return time.perf_counter() - began, outcome
+
+
+def _dispatch(session: str, at: int) -> Record:
+    return Record("dispatch", at, session, session, {"gen_ai.agent.name": "worker"}, service="svc")
+
+
+def _commit(collector: Collector, records: list[Record]) -> None:
+    body = export_request(records).SerializeToString()
+    collector.intake.committer.submit(body, len(records)).result(timeout=30)
+
+
+def main() -> None:
+    """Print the figures."""
+    print(describe_machine())
+    waits = sorted(deadline_to_channel())
+    worst = waits[min(len(waits) - 1, round(0.99 * len(waits)))]
+    print(f"\ndeadline to channel call, tick {_TICK_S:g} s, {RUNS} runs:")
+    print(
+        f"  median {statistics.median(waits):.2f} s, 99th percentile {worst:.2f} s (aim: at most {_TICK_S + 1:g} s)"
+    )
+    took, outcome = storm()
+    print(f"\n{STORM} sessions turn in one tick:")
+    print(f"  ladder {took * 1000:.0f} ms, {len(outcome.steps)} messages, {len(outcome.decisions)} decisions")
+
+
+if __name__ == "__main__":
+    main()

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 CODE := instrumentation collector dashboards alerts tests benchmarks
-BENCHMARKS := $(notdir $(basename $(wildcard benchmarks/intake.py benchmarks/tick.py benchmarks/shim.py)))
+BENCHMARKS := $(notdir $(basename $(wildcard benchmarks/intake.py benchmarks/tick.py benchmarks/shim.py benchmarks/alerts.py)))
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
@@ -36,7 +36,7 @@ test: check ## check, then every test, with branch coverage
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
-bench: $(STAMP) ## print the figures of intake, tick and shim, with the machine described
+bench: $(STAMP) ## print the figures of intake, tick, shim and alerts, with the machine described
 	for name in $(BENCHMARKS); do $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 faults: $(STAMP) ## print which faults of the suite are found, how late, and what was called a fault and was none

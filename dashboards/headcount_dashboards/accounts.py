@@ -81,8 +81,7 @@ def _rows() -> list[Row]:
                 (
                     panels.table(
                         "Benchmark view: sessions without their idling",
-                        "Net: the work and the waits that somebody declared. What the system idled, and what results took to "
-                        "come back, is taken out.",
+                        "Net: the time of the runs without what was idled. Overhead: the share of idling and of results on their way.",
                         "time/benchmark",
                         units={**_SECONDS, "overhead": "percentunit"},
                         links={"session": [links.to_session()]},

@@ -19,7 +19,7 @@ STATUS_COLORS = {
     "active": "blue",
     "suspect_delivery_failure": "orange",
     "done_but_not_forwarded": "red",
-    "blocked": "dark-red",
+    "blocked": "purple",
     "completed": "green",
     "recovered": "light-green",
 }

@@ -124,7 +124,7 @@ def _rows() -> list[Row]:
                         "Where the time went",
                         "The run's time account: working, waiting, idle, and on its way back.",
                         "run/account",
-                        over="account",
+                        over="part",
                         unit="s",
                         empty="nothing to account for",
                     ),

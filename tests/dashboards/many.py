@@ -7,7 +7,7 @@ from headcount_collector.store.client import Store
 _COLUMNS = (
     "session_id, run_id, judged_at, status, failure_class, leaning, severity, outcome, owner_id, parent_run_id, agent,"
     " service, mode, names, is_open, is_abnormal, remaining, undelivered, dispatched_at, since, last_progress_at,"
-    " ended_at, delivered_at, next_due, document, version"
+    " ended_at, delivered_at, next_due, model, total_s, working_s, waiting_s, idle_s, delivery_s, document, version"
 )
 _DOCUMENT = """concat(
     '{"session":"', session_id, '","run":"', run_id, '","description":"look at part ', toString(number % 97),
@@ -48,6 +48,8 @@ SELECT
     if(is_open AND NOT undelivered, toDateTime64(0, 9), dispatched_at + toIntervalSecond(580)) AS ended_at,
     if(is_open, toDateTime64(0, 9), dispatched_at + toIntervalSecond(580 + number % 50)) AS delivered_at,
     toDateTime64(0, 9) AS next_due,
+    concat('model-', toString(number % 4)) AS model,
+    600 AS total_s, 400 AS working_s, 50 AS waiting_s, 100 AS idle_s, 50 AS delivery_s,
     {_DOCUMENT} AS document,
     number + 1 AS version
 FROM numbers({{runs:UInt64}})

@@ -1,10 +1,8 @@
--- By the model that the dispatch asked for.
-WITH failed AS
+-- By the model that the child was seen to use, or was asked to.
+SELECT if(model = '', 'not known', toString(model)) AS "model name", class, count() AS runs
+FROM
 (
-    SELECT
-        halfMD5(session_id) AS session_key,
-        halfMD5(concat(session_id, char(0), run_id)) AS run_key,
-        toString(failure_class) AS class
+    SELECT session_id, run_id, toString(failure_class) AS class
     FROM transition
     WHERE $__timeFilter(believed_at)
         AND failure_class != ''
@@ -12,18 +10,15 @@ WITH failed AS
     AND $__conditionalAll(agent IN (${agent:singlequote}), $agent)
     GROUP BY session_id, run_id, failure_class
     ORDER BY max(believed_at) DESC
-    LIMIT 20000
-)
-SELECT if(model = '', 'not said', model) AS model, class, count() AS runs
-FROM failed
-LEFT ANY JOIN
+    LIMIT 50000
+) AS called
+INNER JOIN
 (
-    SELECT run_key, attributes['gen_ai.request.model'] AS model
-    FROM evidence
-    WHERE event = 'dispatch'
-        AND session_key IN (SELECT session_key FROM failed)
-        AND run_key IN (SELECT run_key FROM failed)
-) AS asked USING run_key
-GROUP BY model, class
-ORDER BY runs DESC, model, class
+    SELECT session_id, run_id, model
+    FROM verdict FINAL
+    WHERE session_id IN (
+        SELECT session_id FROM transition WHERE $__timeFilter(believed_at) AND failure_class != '')
+) AS now USING (session_id, run_id)
+GROUP BY "model name", class
+ORDER BY runs DESC, "model name", class
 LIMIT 50

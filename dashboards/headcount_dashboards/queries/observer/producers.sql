@@ -18,7 +18,7 @@ FROM
     FROM
     (
         SELECT
-            producer, block, max(p.highest) AS highest, groupBitmapMerge(numbers) AS in_block, max(last_ns) AS last_event,
+            producer, block, max(p.highest) AS highest, bitCount(groupBitOr(p.numbers)) AS in_block, max(last_ns) AS last_event,
             min(lag_ns) AS lag, max(keepalive_ms) AS keep
         FROM producer AS p
         GROUP BY producer, block

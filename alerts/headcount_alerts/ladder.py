@@ -299,14 +299,24 @@ class Ladder:
         active = [s for s in self.silences.values() if s.active(now)]
         if not active:
             return 0
-        labels = [labels_of(incident, member, condition) for member, condition in incident.wrong()]
         until = 0
-        for found in labels or [labels_of(incident, None, None)]:
+        for found in self._labelled(incident):
             ends = [s.until for s in active if s.covers(found)]
             if not ends:
                 return 0
             until = min(until, max(ends)) if until else max(ends)
         return until
+
+    def _labelled(self, incident: Incident) -> Iterator[Mapping[str, Iterable[str]]]:
+        """Yield the labels of everything that is wrong; a fleet incident is what its parts are."""
+        parts = [self._roll.open[n] for n in incident.parts if n in self._roll.open]
+        wrong = False
+        for one in parts or [incident]:
+            for member, condition in one.wrong():
+                wrong = True
+                yield labels_of(one, member, condition)
+        if not wrong:
+            yield labels_of(incident, None, None)
 
     def _defer(self, incident: Incident, held: Deferral, now: int) -> None:
         former = incident.deferral

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from headcount_alerts.hours import Hours
-from headcount_alerts.incident import Incident
+from headcount_alerts.incident import FLEET, Incident
 from headcount_alerts.settings import NOBODY, AlertSettings, Maintenance, Route
 from headcount_alerts.silence import labels_of
 from headcount_collector.judge.policy import SECOND
 
 Labels = Mapping[str, Iterable[str]]
+
+Parts = Callable[[Incident], Iterable[Incident]]
+"""The open incidents that a fleet incident collected: it goes wherever one of them would have gone."""
+
+_SINGLE = frozenset({"run", "child", "session", "owner"})
+_MOST = 1000
+"""So many kinds of conditions decide where a fleet incident goes; thousands of runs are few kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +48,9 @@ class Path:
 class Routing:
     """The tree of one configuration. Every incident is taken by at least one path, as the root takes everything."""
 
-    def __init__(self, settings: AlertSettings) -> None:
+    def __init__(self, settings: AlertSettings, parts: Parts | None = None) -> None:
+        self._parts = parts or (lambda incident: ())
+        self._of_fleet: dict[str, tuple[int, str, list[Labels]]] = {}
         self._root = settings.route or Route.model_validate({"receiver": NOBODY})
         self._maintenance = settings.maintenance
         self.configured = settings.route is not None
@@ -49,7 +58,7 @@ class Routing:
     def paths(self, incident: Incident) -> list[Path]:
         """Return the paths of everything that is wrong with an incident, each once; of what was wrong, where nothing is."""
         found: dict[str, Path] = {}
-        for labels in _labels(incident):
+        for labels in self._labels(incident):
             for path in self.paths_of(labels):
                 found.setdefault(path.name, path)
         return list(found.values())
@@ -71,7 +80,7 @@ class Routing:
     def maintained_until(self, incident: Incident, now: int) -> int:
         """Return until when everything that is wrong lies in a maintenance window; 0 where it does not."""
         until = 0
-        for labels in _labels(incident):
+        for labels in self._labels(incident):
             ends = [_end(window, now) for window in self._maintenance if _covers(window, labels, now)]
             if not ends:
                 return 0
@@ -82,11 +91,24 @@ class Routing:
         """Return the shortest window that the paths of an incident ask for."""
         return min((p.window_ns for p in self.paths(incident) if p.window_ns is not None), default=None)
 
-
-def _labels(incident: Incident) -> list[Labels]:
-    found: list[Labels] = [labels_of(incident, member, condition) for member, condition in incident.wrong()]
-    found = found or [labels_of(incident, member, None) for member in incident.members.values()]
-    return found or [labels_of(incident, None, None)]
+    def _labels(self, incident: Incident) -> list[Labels]:
+        if incident.kind != FLEET:
+            return conditions_labelled(incident)
+        known = self._of_fleet.get(incident.id)
+        if known is None or known[:2] != (len(incident.parts), incident.severity):
+            seen: dict[str, Labels] = {}
+            for part in self._parts(incident):
+                for labels in conditions_labelled(part):
+                    seen.setdefault(
+                        repr({name: labels[name] for name in labels if name not in _SINGLE}), labels
+                    )
+            known = (
+                len(incident.parts),
+                incident.severity,
+                list(seen.values())[:_MOST] or [labels_of(incident, None, None)],
+            )
+            self._of_fleet = {incident.id: known}
+        return known[2]
 
 
 def _walk(route: Route, name: str, above: Path, labels: Labels) -> Iterator[Path]:
@@ -109,6 +131,13 @@ def _walk(route: Route, name: str, above: Path, labels: Labels) -> Iterator[Path
             return
     if not taken:
         yield here
+
+
+def conditions_labelled(incident: Incident) -> list[Labels]:
+    """Return the labels of everything that is wrong with an incident, or of its runs where nothing is."""
+    found: list[Labels] = [labels_of(incident, member, condition) for member, condition in incident.wrong()]
+    found = found or [labels_of(incident, member, None) for member in incident.members.values()]
+    return found or [labels_of(incident, None, None)]
 
 
 def _covers(window: Maintenance, labels: Labels, now: int) -> bool:

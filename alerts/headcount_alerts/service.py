@@ -51,7 +51,7 @@ class Alerts:
         self.settings = settings
         self._clock = clock
         self.texts = Texts(settings.templates)
-        self.routing = Routing(settings)
+        self.routing = Routing(settings, self._parts)
         self.receivers = build_channels(settings, self.texts)
         self.journal = Journal(store)
         self.postbook = Postbook(store)

@@ -337,6 +337,14 @@ def test_a_real_alertmanager_fires_and_resolves_an_incident(alertmanager: tuple[
     assert resolved["status"] == "resolved"
 
 
+def test_a_severity_that_rises_resolves_the_alert_of_the_former_one() -> None:
+    with peer() as server:
+        channel = AlertmanagerChannel(server.url, TEXTS, clock=lambda: 1000.0)
+        assert channel.send(parcel("updated", reference="warn")) == "page"
+    found = [(a["labels"]["severity"], a["endsAt"]) for a in server.asked[0].json]
+    assert found == [("page", "1970-01-01T00:21:40.000+00:00"), ("warn", "1970-01-01T00:16:40.000+00:00")]
+
+
 def test_an_alertmanager_that_is_refused_says_what_it_said() -> None:
     answer = said_json({"code": 400, "message": "bad"}, 400)
     with peer(lambda asked: answer) as server, pytest.raises(ChannelError, match="400") as caught:

@@ -215,6 +215,15 @@ def test_more_incidents_than_the_storm_limit_are_told_as_one_and_each_can_be_fou
     assert {world.ladder.open[number].fleet for number in fleet.parts} == {fleet.id}
 
 
+def test_a_storm_of_what_is_silenced_is_told_to_nobody() -> None:
+    world = World()
+    world.ladder.silence(new_silence([Matcher("agent", "=", "worker")], T0, T0 + 600 * S))
+    world.at(0, *(verdict(f"r{n}", session=f"s{n}") for n in range(20)))
+    assert world.steps == []
+    world.run_out(600)
+    assert world.steps == [(600, "notified")]
+
+
 def test_ten_thousand_runs_of_one_owner_are_one_message() -> None:
     world = World()
     world.at(0, *(verdict(f"r{n}") for n in range(10_000)))

@@ -177,6 +177,17 @@ def test_ten_thousand_sessions_in_one_tick_are_one_message_that_finds_every_run(
     assert len(served.alerts.journal.find({"run": "r777"})) == 1
 
 
+def test_a_storm_goes_to_whoever_would_have_been_told_of_one_of_them(store: Store, server: Peer) -> None:
+    settings = table(server.url)
+    settings["route"] = {"receiver": "nobody", "routes": [{"match": ["agent=reviewer"], "receiver": "boss"}]}
+    served = Served(store, settings)
+    served.restore(0)
+    served.tick(
+        0, *(verdict(f"r{n}", session=f"s{n}", agent=("reviewer", "worker")[n % 2]) for n in range(12))
+    )
+    assert steps(server) == [("/boss", "notified")]
+
+
 def test_outside_of_the_active_hours_a_message_waits_for_these_to_begin(store: Store, server: Peer) -> None:
     # T0 is a Monday, 12:00 in UTC.
     settings = table(server.url)

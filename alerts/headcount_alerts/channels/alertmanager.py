@@ -40,27 +40,31 @@ class AlertmanagerChannel:
         return self._hold_s / 4
 
     def send(self, parcel: Parcel) -> str:
-        """Send one alert."""
-        post_json(self._url, [self._alert(parcel.document)], self._timeout_s)
-        return str(parcel.document["incident"])
+        """Send one alert; where the severity rose, the alert of the former severity is resolved with it."""
+        document = parcel.document
+        alerts = [self._alert(document, document["severity"], over=document["state"] == "closed")]
+        if parcel.reference not in ("", document["severity"]):
+            alerts.append(self._alert(document, parcel.reference, over=True))
+        post_json(self._url, alerts, self._timeout_s)
+        return str(document["severity"])
 
-    def _alert(self, document: Document) -> dict[str, object]:
+    def _alert(self, document: Document, severity: str, *, over: bool) -> dict[str, object]:
         now = self._clock()
-        end = now if document["state"] == "closed" else now + self._hold_s
+        end = now if over else now + self._hold_s
         alert: dict[str, object] = {
-            # Labels are the identity of an alert: nothing that changes while an incident is open may be one.
+            # Labels are the identity of an alert: what changes while an incident is open would make another of it.
             "labels": {
                 "alertname": "HeadcountIncident",
                 "incident": document["incident"],
                 "kind": document["kind"],
                 "session": document["session"],
                 "owner": document["owner"],
+                "severity": severity,
                 **self._labels,
             },
             "annotations": {
                 "summary": self._texts.title(document),
                 "description": self._texts.body(document),
-                "severity": document["severity"],
                 "level": document["level"],
                 "class": document["class"],
                 "agent": document["agent"],

@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 
 from headcount_collector.api.guard import Gate
+from headcount_collector.page import incidents
 from headcount_collector.page.render import rendered
 from headcount_collector.page.routes import Blanks, routes
 from headcount_collector.page.signin import SignIn
@@ -20,8 +21,9 @@ Handler = Callable[[Request, Exception], Awaitable[Response]]
 def install_page(app: FastAPI, gate: Gate) -> None:
     """Add the pages to an application whose other routes, problem handlers and guard are in place."""
     app.include_router(routes)
+    app.include_router(incidents.routes)
     for kind, handler in list(app.exception_handlers.items()):
-        if isinstance(kind, type) and kind.__module__.startswith(("headcount", "fastapi", "starlette")):
+        if isinstance(kind, type) and kind.__module__.startswith(("headcount", "fastapi", "starlette", "builtins")):
             app.add_exception_handler(kind, _as_page(handler))
     app.add_exception_handler(Blanks, _blanks)
     app.add_middleware(SignIn, gate=gate)

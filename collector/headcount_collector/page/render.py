@@ -17,7 +17,8 @@ HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
     " form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    # Not no-referrer: with it a browser gives a form no origin, and the guard takes it for another site.
+    "Referrer-Policy": "same-origin",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
@@ -59,6 +60,9 @@ _environment.globals |= {
     "owner_name": words.owner_name,
     "other_names": words.other_names,
     "labelled": words.labelled,
+    "account_parts": words.account_parts,
+    "incident_url": words.incident_url,
+    "incident_title": words.incident_title,
     "severity_signs": words.SEVERITY_SIGNS,
     "shapes": SHAPES,
     "observer": None,

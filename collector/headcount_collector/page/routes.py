@@ -21,6 +21,7 @@ from headcount_collector.api.sessions import session_of
 from headcount_collector.evidence.moment import moment_ns
 from headcount_collector.judge.words import span
 from headcount_collector.page import csrf
+from headcount_collector.page.incidents import incidents_of
 from headcount_collector.page.ladder import MEANINGS, ladder_of
 from headcount_collector.page.picture import chart_of, picture_of
 from headcount_collector.page.render import HEADERS, rendered
@@ -230,7 +231,7 @@ def show_run(
         evidence_base=lambda **other: base(**other) + "#evidence",
         evidence_url=base() + "#evidence",
         account=document.get("account"),
-        incidents=[],
+        incidents=incidents_of(collector, run=key[1], session=key[0], limit=5),
         noted=_NOTED.get(noted or "", ""),
         csrf=csrf.token(),
         observer=observer_of(collector),

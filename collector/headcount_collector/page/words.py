@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 from markupsafe import Markup, escape
 
 from headcount_collector.cli.words import CLASS_WORDS, LEANING_WORDS, STATUS_WORDS, finding, moment_ns
+from headcount_collector.judge.policy import SECOND
 from headcount_collector.judge.words import span
 
 Document = Mapping[str, Any]
@@ -179,3 +180,38 @@ def class_words(document: Document) -> Iterator[str]:
 
 def _long(text: str) -> str:
     return text.replace("T", " ").replace("Z", " UTC")
+
+
+def incident_url(incident: Mapping[str, Any]) -> str:
+    """Return the address of an incident's page."""
+    return f"/incidents/{quote(str(incident['id']), safe='')}"
+
+
+def incident_title(incident: Document) -> str:
+    """Say whom an incident is about."""
+    kind, owner = incident["kind"], owner_name(incident["owner"])
+    if kind == "owner":
+        return f"{owner} in session {incident['session'] or '(none)'}"
+    return {
+        "fleet": "many incidents at once",
+        "observer": "the observer is blind",
+        "gate": "a gate that holds messages back",
+        "uninstrumented": f"children that are not instrumented ({owner.partition(':')[2] or owner})",
+    }.get(kind, owner)
+
+
+def account_parts(account: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """Return the parts of a time account in order: `kind` (a style class), `text`, `x` and `width` in percent."""
+    if not account or not account["total_s"]:
+        return []
+    spent = [("worked", "working", account["working_s"])]
+    spent += [("wait", f"waiting ({reason})", length) for reason, length in account["waiting_s"].items()]
+    spent += [("idle", "idle", account["idle_s"]), ("delivery", "on its way back", account["delivery_s"])]
+    parts, place = [], 0.0
+    for kind, words, length in spent:
+        if length > 0:
+            width = length / account["total_s"] * 100
+            text = f"{words} {span(round(length * SECOND))}"
+            parts.append({"kind": kind, "text": text, "x": round(place, 3), "width": round(width, 3)})
+            place += width
+    return parts

@@ -34,7 +34,8 @@ def course_of(store: Store, document: Document, policy: Policy, now_ns: int) -> 
         return {"begins": None, "ends": None, "bars": [], "marks": [], "gap": None, "lanes": list(LANES)}
     calls = calls_of(store, key.session, facts.names or (key.run,))
     bars = [*_bars(facts, calls)]
-    times = policy.times(key.session, document["agent"], document["service"])
+    attended = facts.dispatch is not None and facts.dispatch.attended
+    times = policy.times(key.session, document["agent"], document["service"], attended)
     marks = [*_marks(facts), *_thresholds(document, times.delivery_grace)]
     begins = min([facts.first_at, *(bar[2] for bar in bars), *(mark[2] for mark in marks)])
     is_open = document["status"] not in ("completed", "recovered")
@@ -144,7 +145,7 @@ def _thresholds(document: Document, grace_ns: int) -> Iterator[Mark]:
         yield "result", "grace", moment_ns(ended) + grace_ns, "grace for the delivery over"
     for name, kind, text in (
         ("deadline", "deadline", "deadline"),
-        ("first_abnormal_at", "abnormal", "something wrong from here on"),
+        ("first_abnormal_at", "abnormal", "something wrong"),
         ("delivered_at", "delivered", "delivered"),
     ):
         if document[name]:

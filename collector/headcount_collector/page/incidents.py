@@ -1,0 +1,142 @@
+"""The pages of incidents, over the routes that the alerts add to the API; without alerts they say so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, get_type_hints
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.routing import APIRoute
+
+from headcount_collector.api.collector import Collector
+from headcount_collector.api.health import Running
+from headcount_collector.api.observer import observer_of
+from headcount_collector.api.problems import Problem
+from headcount_collector.page import csrf
+from headcount_collector.page.render import HEADERS, rendered
+from headcount_collector.page.words import incident_url
+from headcount_collector.watch.documents import Document
+
+routes = APIRouter(tags=["page"], include_in_schema=False, default_response_class=HTMLResponse)
+
+_LIST = "/api/v1/incidents"
+_ONE = "/api/v1/incidents/{number}"
+_ACK = "/api/v1/incidents/{number}/ack"
+_SILENCES = "/api/v1/silences"
+PAGE = 50
+
+
+def endpoint(collector: Collector, method: str, path: str) -> Callable[..., Document] | None:
+    """Return the function behind a route that some listener added to the API; None where there is none."""
+    for listener in collector.listeners:
+        for route in listener.routes.routes:
+            if isinstance(route, APIRoute) and route.path == path and method in (route.methods or ()):
+                found: Callable[..., Document] = route.endpoint
+                return found
+    return None
+
+
+def incidents_of(collector: Collector, **filters: Any) -> list[Document]:
+    """Return the incidents that match, open and severe ones first; none where no alerts are installed."""
+    ask = endpoint(collector, "GET", _LIST)
+    return [] if ask is None else list(ask(**filters)["incidents"])
+
+
+def _asked(collector: Collector, method: str, path: str) -> Callable[..., Document]:
+    found = endpoint(collector, method, path)
+    if found is None:
+        raise Problem(404, "this collector has no alerts: install them with pip install 'headcount[alerts]'")
+    return found
+
+
+def _body(ask: Callable[..., Document], **fields: Any) -> Any:
+    """Build the body that an endpoint takes; a bad value is a problem that names it."""
+    model = get_type_hints(ask)["body"]
+    try:
+        return model(**fields)
+    except ValueError as error:
+        raise Problem(422, f"the form was not taken: {error}") from None
+
+
+@routes.get("/incidents")
+def list_incidents(
+    request: Request,
+    collector: Running,
+    state: Annotated[Literal["open", "closed"] | None, Query()] = None,
+    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+) -> HTMLResponse:
+    """List incidents, open and severe ones first, and what is silenced."""
+    ask = endpoint(collector, "GET", _LIST)
+    found: Document = {"incidents": [], "total": 0}
+    if ask is not None:
+        found = ask(state=state, limit=PAGE, offset=offset)
+    silences = endpoint(collector, "GET", _SILENCES)
+    query = f"state={state}&" if state else ""
+    return rendered(
+        "incidents.html",
+        installed=ask is not None,
+        incidents=found["incidents"],
+        total=found["total"],
+        offset=offset,
+        limit=PAGE,
+        base=lambda offset: f"/incidents?{query}offset={offset}",
+        silences=silences()["silences"] if silences is not None else [],
+        state=state,
+        observer=observer_of(collector),
+        events="/api/v1/events",
+        url=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+        here="/incidents",
+    )
+
+
+@routes.get("/incidents/{number}")
+def show_incident(request: Request, number: str, collector: Running, noted: str = "") -> HTMLResponse:
+    """Show one incident: its state, every decision with its reason, its messages."""
+    incident = _asked(collector, "GET", _ONE)(number)
+    return rendered(
+        "incident.html",
+        incident=incident,
+        noted=_NOTED.get(noted, ""),
+        csrf=csrf.token(),
+        observer=observer_of(collector),
+        events="/api/v1/events",
+        url=incident_url(incident),
+        here="/incidents",
+    )
+
+
+_NOTED = {
+    "acknowledged": "Acknowledged: the ladder rests for what is wrong now.",
+    "silenced": "Silenced: nothing more is said of it until the silence ends.",
+}
+Form = Annotated[Mapping[str, str], Depends(csrf.form_of)]
+
+
+@routes.post("/incidents/{number}/ack")
+def acknowledge(number: str, collector: Running, form: Form) -> Response:
+    """Take the form that says that somebody is on it."""
+    ask = _asked(collector, "POST", _ACK)
+    ask(number, _body(ask, by=form.get("by", "").strip()[:200]))
+    to = form.get("next", "")
+    back = to if to.startswith("/runs/") and to.isprintable() else incident_url({"id": number})
+    return RedirectResponse(f"{back}{'&' if '?' in back else '?'}noted=acknowledged", 303, HEADERS)
+
+
+@routes.post("/incidents/{number}/silence")
+def silence(number: str, collector: Running, form: Form) -> Response:
+    """Take the form that keeps messages about the owner of an incident back for a while."""
+    incident = _asked(collector, "GET", _ONE)(number)
+    ask = _asked(collector, "POST", _SILENCES)
+    matchers = [f'owner="{incident["owner"]}"']
+    if incident["session"]:
+        matchers.append(f'session="{incident["session"]}"')
+    body = _body(
+        ask,
+        matchers=matchers,
+        duration=form.get("duration", "2h"),
+        by=form.get("by", "").strip()[:200],
+        reason=form.get("reason", "").strip()[:500],
+    )
+    ask(body)
+    return RedirectResponse(f"{incident_url(incident)}?noted=silenced", 303, HEADERS)

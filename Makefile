@@ -6,7 +6,7 @@ BENCHMARKS := $(notdir $(basename $(wildcard benchmarks/intake.py benchmarks/tic
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install fmt check test bench faults demo clean
+.PHONY: adapters help install fmt check test bench faults demo clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ bench: $(STAMP) ## print the figures of intake, tick, shim and alerts, with the 
 
 faults: $(STAMP) ## print which faults of the suite are found, how late, and what was called a fault and was none
 	$(BIN)/python -m benchmarks.faults
+
+adapters: $(STAMP) ## build the environments of the adapters' tests; ADAPTERS=all for every one
+	$(BIN)/python -m tests.adapters.environments $(ADAPTERS)
 
 demo: $(STAMP) ## start a throw-away collector and play the known incidents
 	$(BIN)/headcount demo

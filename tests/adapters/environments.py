@@ -14,17 +14,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / ".venv-adapters"
-REQUIREMENTS = {
-    "openai-agents": ["openai-agents>=0.24,<0.25"],
-    "langgraph": ["langchain>=1.5,<2", "langgraph>=1.2,<2", "deepagents>=0.7,<0.8"],
-    "pydantic-ai": ["pydantic-ai-slim>=2.68,<3"],
-    "claude-agent-sdk": ["claude-agent-sdk>=0.2.189,<0.3"],
-    "agent-framework": ["agent-framework-core>=1.23,<2"],
-    "google-adk": ["google-adk>=2.13,<3"],
-    "crewai": ["crewai>=1.15,<2"],
+REQUIREMENTS: dict[str, list[str]] = {
+    "openai-agents": [],
+    "langchain": ["langchain>=1.5,<2", "langgraph>=1.2,<2", "deepagents>=0.7,<0.8"],
+    "pydantic-ai": [],
+    "claude-agent-sdk": [],
+    "agent-framework": [],
+    "google-adk": [],
+    "crewai": [],
 }
+"""By the extra that each is for: what its program needs besides."""
 NPM = {"claude-code": ["@anthropic-ai/claude-code"]}
-LIGHT = ("openai-agents", "langgraph", "pydantic-ai")
+LIGHT = ("openai-agents", "langchain", "pydantic-ai")
 """What is built and tested by default: the others take a gigabyte, or minutes."""
 STAMP = ".complete"
 
@@ -32,13 +33,13 @@ STAMP = ".complete"
 def python_of(name: str) -> Path | None:
     """Return the interpreter of an environment that is complete."""
     folder = FOLDER / name
-    return folder / "bin" / "python" if (folder / STAMP).exists() else None
+    return folder / "bin" / "python" if _complete(name) else None
 
 
 def build(name: str) -> str | None:
     """Build an environment that is missing; return why it cannot be."""
     folder = FOLDER / name
-    if (folder / STAMP).exists():
+    if _complete(name):
         return None
     if name in NPM:
         npm = shutil.which("npm")
@@ -56,7 +57,7 @@ def build(name: str) -> str | None:
             "--quiet",
             "--disable-pip-version-check",
         ]
-        command = [*pip, "--editable", str(ROOT), *REQUIREMENTS[name]]
+        command = [*pip, "--editable", f"{ROOT}[{name}]", *REQUIREMENTS[name]]
     else:
         return f"there is no such environment; there are {', '.join([*REQUIREMENTS, *NPM])}"
     ended = subprocess.run(
@@ -66,6 +67,11 @@ def build(name: str) -> str | None:
         return (ended.stderr.strip().splitlines() or ["it ended without a word"])[-1]
     (folder / STAMP).touch()
     return None
+
+
+def _complete(name: str) -> bool:
+    """Tell whether an environment was built."""
+    return (FOLDER / name / STAMP).exists()
 
 
 def main(names: list[str]) -> int:

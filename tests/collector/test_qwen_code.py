@@ -24,7 +24,7 @@ def hook(event: str, **more: Any) -> dict[str, Any]:
     return {"hook_event_name": event, **more}
 
 
-CALL = {
+CALL: dict[str, Any] = {
     "tool_name": "agent",
     "tool_use_id": "call-1",
     "tool_input": {"description": "find", "prompt": "find it"},

@@ -75,6 +75,10 @@ class Nesting:
         found = self._open.get(id)
         return found.run if found is not None else None
 
+    def knows(self, id: str) -> bool:
+        """Tell whether an operation is open."""
+        return id in self._open
+
     @guarded(nothing)
     def agent_began(
         self,

@@ -7,8 +7,7 @@ import json
 from itertools import count
 
 import httpx2 as httpx
-from agents import Agent, OpenAIChatCompletionsModel, RunConfig, Runner, function_tool
-from agents import set_trace_processors
+from agents import Agent, OpenAIChatCompletionsModel, RunConfig, Runner, function_tool, set_trace_processors
 from openai import AsyncOpenAI
 from playing import AGENT, ANSWER, TASK, play
 

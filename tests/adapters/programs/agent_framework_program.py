@@ -1,0 +1,112 @@
+"""A lead that has the researcher as a tool, over a chat client that answers as told, in the framework's own layers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+from agent_framework import (
+    Agent,
+    BaseChatClient,
+    ChatMiddlewareLayer,
+    ChatResponse,
+    ChatResponseUpdate,
+    Content,
+    FunctionInvocationLayer,
+    Message,
+    UsageDetails,
+    tool,
+)
+from agent_framework.observability import ChatTelemetryLayer
+from playing import AGENT, ANSWER, TASK, play
+
+from headcount.adapters import agent_framework
+
+agent_framework.instrument()
+numbers = count(1)
+
+
+class Scripted(
+    FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], ChatTelemetryLayer[Any], BaseChatClient[Any]
+):
+    """Calls its tools in one answer, then answers."""
+
+    OTEL_PROVIDER_NAME = "scripted"
+
+    def __init__(self, *calls: tuple[str, dict[str, Any]], fault: str = "") -> None:
+        super().__init__()
+        self.calls = calls
+        self.fault = fault
+
+    def _inner_get_response(
+        self, *, messages: Sequence[Message], stream: bool, options: Mapping[str, Any], **kwargs: Any
+    ) -> Any:
+        return self._build_response_stream(self._updates(messages)) if stream else self._answer(messages)
+
+    async def _updates(self, messages: Sequence[Message]) -> AsyncIterator[ChatResponseUpdate]:
+        answer = await self._answer(messages)
+        for message in answer.messages:
+            yield ChatResponseUpdate(role="assistant", contents=message.contents)
+
+    async def _answer(self, messages: Sequence[Message]) -> ChatResponse[Any]:
+        if self.fault == "broken":
+            raise RuntimeError("as told")
+        if self.fault == "hangs":
+            await asyncio.Event().wait()
+        answered = any(
+            content.type == "function_result" for message in messages for content in message.contents
+        )
+        contents = [
+            Content.from_function_call(f"call-{next(numbers)}", name, arguments=given)
+            for name, given in (() if answered else self.calls)
+        ]
+        said: list[Any] = contents or [ANSWER]
+        usage = UsageDetails(output_token_count=7)
+        return ChatResponse(messages=[Message(role="assistant", contents=said)], usage_details=usage)
+
+
+@tool
+async def look_up() -> str:
+    """Look it up."""
+    return "found"
+
+
+@tool(name="look_up")
+async def slow_look_up() -> str:
+    """Look it up, slowly."""
+    await asyncio.sleep(1)
+    return "found"
+
+
+def researcher(fault: str = "", look: Any = look_up) -> Agent[Any]:
+    return Agent(Scripted(("look_up", {}), fault=fault), name=AGENT, tools=[look])
+
+
+async def lead(child: Agent[Any], number: int = 1) -> None:
+    calls = [("research", {"task": TASK})] * number
+    await Agent(Scripted(*calls), name="lead", tools=[child.as_tool(name="research")]).run(TASK)
+
+
+async def not_forwarded() -> None:
+    kept = []
+
+    @tool
+    async def start() -> str:
+        """Start the researcher and forget it."""
+        kept.append(asyncio.create_task(researcher(look=slow_look_up).run(TASK)))
+        await asyncio.sleep(0.5)
+        return "started"
+
+    await Agent(Scripted(("start", {})), name="lead", tools=[start]).run(TASK)
+
+
+if __name__ == "__main__":
+    play(
+        completes=lambda: lead(researcher()),
+        parallel=lambda: lead(researcher(), 2),
+        error=lambda: lead(researcher("broken")),
+        hang=lambda: lead(researcher("hangs")),
+        not_forwarded=not_forwarded,
+    )

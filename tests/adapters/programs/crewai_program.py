@@ -1,0 +1,121 @@
+"""A crew whose tasks a researcher does, over a model that answers as told."""
+
+from __future__ import annotations
+
+import contextvars
+import os
+import re
+import threading
+import time
+from typing import Any
+
+os.environ |= {
+    "CREWAI_DISABLE_TELEMETRY": "true",
+    "CREWAI_TRACING_ENABLED": "false",
+    "OTEL_SDK_DISABLED": "false",
+}
+
+from crewai import Agent, BaseLLM, Crew, Task
+from crewai.events import crewai_event_bus
+from crewai.events.types.llm_events import LLMCallType
+from crewai.tools import tool
+from playing import AGENT, ANSWER, TASK, play
+
+from headcount.adapters import crewai
+
+crewai.instrument()
+
+
+class Scripted(BaseLLM):
+    """Calls its tool once, then answers, in the words of the framework's own loop."""
+
+    fault: str = ""
+    action: str = "look_up"
+
+    def call(
+        self,
+        messages: Any,
+        tools: Any = None,
+        callbacks: Any = None,
+        available_functions: Any = None,
+        from_task: Any = None,
+        from_agent: Any = None,
+        response_model: Any = None,
+    ) -> Any:
+        about = {"from_task": from_task, "from_agent": from_agent}
+        self._emit_call_started_event(messages, **about)
+        if self.fault == "hangs":
+            threading.Event().wait()
+        if self.fault == "broken":
+            self._emit_call_failed_event("as told", **about)
+            raise RuntimeError("as told")
+        called = re.search(r"Observation: (found|started)", str(messages)) is not None
+        answer = (
+            f"Thought: I know\nFinal Answer: {ANSWER}"
+            if called
+            else f"Thought: look\nAction: {self.action}\nAction Input: {{}}\n"
+        )
+        self._emit_call_completed_event(answer, LLMCallType.LLM_CALL, **about, usage={"completion_tokens": 7})
+        return answer
+
+    async def acall(self, *args: Any, **kwargs: Any) -> Any:
+        return self.call(*args, **kwargs)
+
+
+@tool("look_up")
+def look_up() -> str:
+    """Look it up."""
+    return "found"
+
+
+@tool("look_up")
+def slow_look_up() -> str:
+    """Look it up, slowly."""
+    time.sleep(1)
+    return "found"
+
+
+def researcher(fault: str = "", look: Any = look_up) -> Agent:
+    model = Scripted(model="scripted", fault=fault)
+    return Agent(role=AGENT, goal=TASK, backstory="-", llm=model, tools=[look], max_retry_limit=0)
+
+
+def play_crew(*agents: Agent) -> None:
+    # The last task of a crew may not be asynchronous beside another that is.
+    last = len(agents) - 1
+    tasks = [
+        Task(description=f"{TASK} {place}", expected_output="it", agent=agent, async_execution=place < last)
+        for place, agent in enumerate(agents)
+    ]
+    try:
+        Crew(name="lead", agents=list(agents), tasks=tasks, verbose=False).kickoff()
+    except RuntimeError as error:
+        print(error)
+    crewai_event_bus.flush()
+
+
+def not_forwarded() -> None:
+    kept = []
+
+    @tool("start")
+    def start() -> str:
+        """Start the researcher and forget it."""
+        context = contextvars.copy_context()
+        kept.append(threading.Thread(target=context.run, args=(play_crew, researcher(look=slow_look_up))))
+        kept[0].start()
+        time.sleep(0.3)
+        return "started"
+
+    model = Scripted(model="scripted", action="start")
+    play_crew(Agent(role="writer", goal=TASK, backstory="-", llm=model, tools=[start], max_retry_limit=0))
+    kept[0].join()
+
+
+if __name__ == "__main__":
+    play(
+        completes=lambda: play_crew(researcher()),
+        parallel=lambda: play_crew(researcher(), researcher()),
+        error=lambda: play_crew(researcher("broken")),
+        hang=lambda: play_crew(researcher("hangs")),
+        not_forwarded=not_forwarded,
+    )

@@ -1,0 +1,107 @@
+"""A lead with an `AgentTool`, over models that answer as told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from google.adk.agents import LlmAgent
+from google.adk.models import BaseLlm, LlmRequest, LlmResponse
+from google.adk.runners import InMemoryRunner
+from google.adk.tools.agent_tool import AgentTool
+from google.genai import types
+from playing import AGENT, ANSWER, TASK, play
+
+from headcount.adapters import google_adk
+
+google_adk.instrument()
+
+
+class Scripted(BaseLlm):
+    """Calls its tools in one answer, then answers."""
+
+    model: str = "scripted"
+    calls: tuple[tuple[str, dict[str, Any]], ...] = ()
+    fault: str = ""
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        if self.fault == "broken":
+            raise RuntimeError("as told")
+        if self.fault == "hangs":
+            await asyncio.Event().wait()
+        parts = [part for content in llm_request.contents for part in content.parts or []]
+        if any(part.function_response for part in parts):
+            answer = [types.Part(text=ANSWER)]
+        else:
+            answer = [
+                types.Part(function_call=types.FunctionCall(name=name, args=given))
+                for name, given in self.calls
+            ]
+        usage = types.GenerateContentResponseUsageMetadata(candidates_token_count=7)
+        yield LlmResponse(content=types.Content(role="model", parts=answer), usage_metadata=usage)
+
+
+async def look_up() -> str:
+    """Look it up."""
+    return "found"
+
+
+async def slow_look_up() -> str:
+    """Look it up, slowly."""
+    await asyncio.sleep(1)
+    return "found"
+
+
+def researcher(fault: str = "", tool: Any = look_up) -> LlmAgent:
+    model = Scripted(calls=((tool.__name__, {}),), fault=fault)
+    return LlmAgent(name=AGENT, model=model, tools=[tool])
+
+
+async def run(agent: LlmAgent) -> None:
+    runner = InMemoryRunner(agent=agent, app_name="app")
+    await runner.session_service.create_session(app_name="app", user_id="u", session_id="chat-17")
+    message = types.Content(role="user", parts=[types.Part(text=TASK)])
+    async for _ in runner.run_async(user_id="u", session_id="chat-17", new_message=message):
+        pass
+
+
+async def lead(child: LlmAgent, number: int = 1) -> None:
+    calls = ((AGENT, {"request": TASK}),) * number
+    await run(LlmAgent(name="lead", model=Scripted(calls=calls), tools=[AgentTool(child)]))
+
+
+async def broken() -> None:
+    async def research() -> str:
+        """Ask the researcher."""
+        try:
+            await run(researcher("broken"))
+        except RuntimeError as error:
+            return f"it failed: {error}"
+        return "?"
+
+    await run(LlmAgent(name="lead", model=Scripted(calls=(("research", {}),)), tools=[research]))
+
+
+async def not_forwarded() -> None:
+    kept = []
+
+    async def start() -> str:
+        """Start the researcher and forget it."""
+        kept.append(asyncio.create_task(run(researcher(tool=slow_look_up))))
+        await asyncio.sleep(0.5)
+        return "started"
+
+    await run(LlmAgent(name="lead", model=Scripted(calls=(("start", {}),)), tools=[start]))
+
+
+if __name__ == "__main__":
+    play(
+        completes=lambda: lead(researcher()),
+        parallel=lambda: lead(researcher(), 2),
+        error=broken,
+        hang=lambda: lead(researcher("hangs")),
+        not_forwarded=not_forwarded,
+    )

@@ -1,0 +1,117 @@
+"""A lead whose tool invokes another agent; and a deep agent with a sub-agent. The model is a chat model that answers as told."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from itertools import count
+from typing import Any
+
+from langchain.agents import create_agent
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.tools import tool
+from playing import AGENT, ANSWER, TASK, play
+
+from headcount.adapters import langchain
+
+langchain.instrument()
+numbers = count(1)
+
+
+class Scripted(BaseChatModel):
+    """Calls each of its tools once, in one answer, then answers."""
+
+    calls: tuple[tuple[str, dict[str, Any]], ...] = ()
+    fault: str = ""
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return self
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        if self.fault == "broken":
+            raise RuntimeError("as told")
+        if self.fault == "hangs":
+            threading.Event().wait()
+        done = any(message.type == "tool" for message in messages)
+        calls = [] if done else [{"name": n, "args": a, "id": f"call-{next(numbers)}"} for n, a in self.calls]
+        usage = {"input_tokens": 1, "output_tokens": 7, "total_tokens": 8}
+        answer = AIMessage("" if calls else ANSWER, tool_calls=calls, usage_metadata=usage)
+        return ChatResult(generations=[ChatGeneration(message=answer)])
+
+
+@tool
+def look_up() -> str:
+    """Look it up."""
+    return "found"
+
+
+def researcher(fault: str = "", tools: Any = None) -> Any:
+    model = Scripted(calls=(("look_up", {}),), fault=fault)
+    return create_agent(model, tools or [look_up], name=AGENT)
+
+
+def asked() -> dict[str, Any]:
+    return {"messages": [HumanMessage(TASK)]}
+
+
+async def lead(child: Any, number: int = 1) -> None:
+    @tool
+    async def research() -> str:
+        """Ask the researcher."""
+        try:
+            return str((await child.ainvoke(asked()))["messages"][-1].content)
+        except RuntimeError as error:
+            return f"it failed: {error}"
+
+    agent = create_agent(Scripted(calls=(("research", {}),) * number), [research], name="lead")
+    await agent.ainvoke(asked(), {"configurable": {"thread_id": "chat-17"}})
+
+
+async def not_forwarded() -> None:
+    kept = []
+
+    @tool("look_up")
+    async def slow_look_up() -> str:
+        """Look it up, slowly."""
+        await asyncio.sleep(1)
+        return "found"
+
+    @tool
+    async def start() -> str:
+        """Start the researcher and forget it."""
+        kept.append(asyncio.create_task(researcher(tools=[slow_look_up]).ainvoke(asked())))
+        await asyncio.sleep(0.3)
+        return "started"
+
+    await create_agent(Scripted(calls=(("start", {}),)), [start], name="lead").ainvoke(asked())
+
+
+def deepagents() -> None:
+    from deepagents import create_deep_agent
+
+    child = {
+        "name": AGENT,
+        "description": "finds answers",
+        "system_prompt": "find",
+        "tools": [look_up],
+        "model": Scripted(calls=(("look_up", {}),)),
+    }
+    call = ("task", {"description": TASK, "subagent_type": AGENT})
+    create_deep_agent(model=Scripted(calls=(call,)), subagents=[child]).invoke(asked())
+
+
+if __name__ == "__main__":
+    play(
+        completes=lambda: lead(researcher()),
+        parallel=lambda: lead(researcher(), 2),
+        error=lambda: lead(researcher("broken")),
+        hang=lambda: lead(researcher("hangs")),
+        not_forwarded=not_forwarded,
+        deepagents=deepagents,
+    )

@@ -1,0 +1,73 @@
+"""A lead whose tool runs another agent, with function models that answer as told."""
+
+from __future__ import annotations
+
+import asyncio
+
+from playing import AGENT, ANSWER, TASK, play
+from pydantic_ai import Agent
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+from headcount.adapters import pydantic_ai
+
+pydantic_ai.instrument()
+
+
+def calling(*tools: str, fault: str = "") -> FunctionModel:
+    async def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        if fault == "broken":
+            raise RuntimeError("as told")
+        if fault == "hangs":
+            await asyncio.Event().wait()
+        if len(messages) == 1:
+            return ModelResponse(parts=[ToolCallPart(tool, {}) for tool in tools])
+        return ModelResponse(parts=[TextPart(ANSWER)])
+
+    return FunctionModel(answer)
+
+
+def researcher(fault: str = "", slowly_s: float = 0.0) -> Agent[None, str]:
+    agent = Agent(calling("look_up", fault=fault), name=AGENT)
+
+    @agent.tool_plain
+    async def look_up() -> str:
+        await asyncio.sleep(slowly_s)
+        return "found"
+
+    return agent
+
+
+async def lead(child: Agent[None, str], number: int = 1) -> None:
+    agent = Agent(calling(*["research"] * number), name="lead")
+
+    @agent.tool_plain
+    async def research() -> str:
+        try:
+            return (await child.run(TASK)).output
+        except RuntimeError as error:
+            return f"it failed: {error}"
+
+    await agent.run(TASK)
+
+
+async def not_forwarded() -> None:
+    agent, kept = Agent(calling("start"), name="lead"), []
+
+    @agent.tool_plain
+    async def start() -> str:
+        kept.append(asyncio.create_task(researcher(slowly_s=1).run(TASK)))
+        await asyncio.sleep(0.3)
+        return "started"
+
+    await agent.run(TASK)
+
+
+if __name__ == "__main__":
+    play(
+        completes=lambda: lead(researcher()),
+        parallel=lambda: lead(researcher(), 2),
+        error=lambda: lead(researcher("broken")),
+        hang=lambda: lead(researcher("hangs")),
+        not_forwarded=not_forwarded,
+    )

@@ -1,0 +1,99 @@
+"""The Claude Agent SDK with its real harness against a scripted model, watched by a real collector."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.collector.running import Running, eventually, running_collector
+from tests.e2e.scripted_model import ScriptedModel
+
+from .environments import python_of
+
+PROGRAM = Path(__file__).with_name("programs") / "claude_agent_sdk_program.py"
+POLICY = {"expected": "3s", "skew": "1s", "zero_progress": "2s"}
+
+pytestmark = pytest.mark.skipif(
+    python_of("claude-agent-sdk") is None, reason="no environment: make adapters ADAPTERS=claude-agent-sdk"
+)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running_collector(tmp_path_factory.mktemp("data"), policy=POLICY) as found:
+        yield found
+
+
+@pytest.fixture
+def play(running: Running, tmp_path: Path) -> Callable[[str], None]:
+    def played(scenario: str) -> None:
+        python = python_of("claude-agent-sdk")
+        kept = {key: os.environ[key] for key in ("PATH", "LANG", "TMPDIR") if key in os.environ}
+        with ScriptedModel() as model:
+            process = subprocess.Popen(
+                [str(python), str(PROGRAM), scenario],
+                env={
+                    **kept,
+                    "HOME": str(tmp_path),
+                    "MODEL_URL": model.url,
+                    "HEADCOUNT_ENDPOINT": running.url,
+                    "HEADCOUNT_SPOOL": "off",
+                    "HEADCOUNT_TEST_HANG_S": "12",
+                    "NO_PROXY": "127.0.0.1",
+                },
+                cwd=tmp_path,
+                start_new_session=True,
+            )
+            try:
+                assert process.wait(180) == 0
+            finally:
+                # Of a program that ended without a farewell, the harness is left.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+    return played
+
+
+def runs_after(running: Running, known: set[str], status: str, number: int) -> list[dict[str, Any]]:
+    def found() -> list[dict[str, Any]]:
+        page = running.get("/api/v1/runs?limit=100").json["runs"]
+        fresh = [run for run in page if run["run"] not in known]
+        return fresh if [run["status"] for run in fresh] == [status] * number else []
+
+    return list(eventually(found))
+
+
+def known(running: Running) -> set[str]:
+    return {run["run"] for run in running.get("/api/v1/runs?limit=100").json["runs"]}
+
+
+@pytest.mark.parametrize(("scenario", "number"), [("completes", 1), ("parallel", 2), ("not_forwarded", 1)])
+def test_runs_that_come_back_are_completed(
+    running: Running, play: Callable[[str], None], scenario: str, number: int
+) -> None:
+    before = known(running)
+    play(scenario)
+    for run in runs_after(running, before, "completed", number):
+        assert (run["agent"], run["outcome"], run["tool_calls"]) == ("general-purpose", "ok", 1)
+
+
+def test_a_child_that_errors_is_told_as_one(running: Running, play: Callable[[str], None]) -> None:
+    before = known(running)
+    play("error")
+    (run,) = runs_after(running, before, "completed", 1)
+    assert run["outcome"] == "error"
+
+
+def test_a_child_that_hangs_is_found(running: Running, play: Callable[[str], None]) -> None:
+    before = known(running)
+    play("hang")
+    (run,) = runs_after(running, before, "suspect_delivery_failure", 1)
+    assert run["delivered_at"] is None

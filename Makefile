@@ -6,7 +6,7 @@ BENCHMARKS := $(notdir $(basename $(wildcard benchmarks/intake.py benchmarks/tic
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: adapters help install fmt check test bench faults demo clean
+.PHONY: adapters help install fmt check test bench faults pictures demo clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,6 +19,7 @@ $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]' --group dev
+	@sh .ci/browser
 	@touch $@
 
 fmt: $(STAMP) ## write the code in the one format, and repair what can be
@@ -44,6 +45,9 @@ faults: $(STAMP) ## print which faults of the suite are found, how late, and wha
 
 adapters: $(STAMP) ## build the environments of the adapters' tests; ADAPTERS=all for every one
 	$(BIN)/python -m tests.adapters.environments $(ADAPTERS)
+
+pictures: $(STAMP) ## make the pictures of the page in docs/pictures anew, in a real browser
+	HEADCOUNT_PICTURES=docs/pictures $(BIN)/python -m pytest -q -k pictures tests/collector/test_page_browser.py
 
 demo: $(STAMP) ## start a throw-away collector and play the known incidents
 	$(BIN)/headcount demo

@@ -55,7 +55,7 @@ class Browser:
         return self.driver.find_element(By.TAG_NAME, "body").text
 
     def run(self, script: str, *arguments: object) -> Any:
-        return self.driver.execute_script(script, *arguments)  # type: ignore[no-untyped-call]  # untyped there
+        return self.driver.execute_script(script, *arguments)
 
     def complaints(self) -> list[str]:
         """Return what the browser logged since it was last asked: errors of scripts, broken policies, missing files."""
@@ -64,7 +64,7 @@ class Browser:
     def violations(self) -> list[str]:
         """Return what axe-core has against the page: WCAG 2.2 A and AA, and its best practices."""
         self.run(AXE.read_text(encoding="utf-8"))
-        found = self.driver.execute_async_script(  # type: ignore[no-untyped-call]  # as above
+        found = self.driver.execute_async_script(
             "const done = arguments[0]; axe.run(document).then(found => done(found.violations), e => done([{id: String(e)}]))"
         )
         return [
@@ -97,7 +97,7 @@ class Browser:
         return eventually(tried)
 
     def _cdp(self, command: str, **parameters: object) -> Any:
-        return self.driver.execute_cdp_cmd(command, parameters)  # type: ignore[no-untyped-call]  # as above
+        return self.driver.execute_cdp_cmd(command, parameters)
 
 
 @contextlib.contextmanager

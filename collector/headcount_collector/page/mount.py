@@ -23,7 +23,9 @@ def install_page(app: FastAPI, gate: Gate) -> None:
     app.include_router(routes)
     app.include_router(incidents.routes)
     for kind, handler in list(app.exception_handlers.items()):
-        if isinstance(kind, type) and kind.__module__.startswith(("headcount", "fastapi", "starlette", "builtins")):
+        if isinstance(kind, type) and kind.__module__.startswith(
+            ("headcount", "fastapi", "starlette", "builtins")
+        ):
             app.add_exception_handler(kind, _as_page(handler))
     app.add_exception_handler(Blanks, _blanks)
     app.add_middleware(SignIn, gate=gate)

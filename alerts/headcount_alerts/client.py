@@ -56,6 +56,10 @@ class AlertsClient(Client):
         query = urlencode({"run": run} | ({} if session is None else {"session": session}))
         return self._ask("GET", f"/api/v1/alerts/preview?{query}")
 
+    def receivers(self) -> Document:
+        """Return the receivers with the names of their channels."""
+        return self._ask("GET", "/api/v1/alerts/receivers")
+
     def test(self, receiver: str) -> Document:
         """Send a test message."""
         return self._ask("POST", "/api/v1/alerts/test", {"receiver": receiver})

@@ -22,7 +22,7 @@ def drawn(settings: AlertSettings, channels: Mapping[str, Sequence[str]]) -> Ren
     lines = [
         Text(f"{name}: {', '.join(of) or 'tells nobody'}") for name, of in channels.items() if name != NOBODY
     ]
-    thoughts = [Text(f"note: {note}", style="yellow") for note in _notes(settings)]
+    thoughts = [Text(f"note: {note}", style="yellow") for note in notes_of(settings)]
     return Group(tree, Text(), *lines, *thoughts)
 
 
@@ -39,7 +39,8 @@ def _whom(route: Route) -> str:
     return (", then ".join(steps) or "as above") + hours
 
 
-def _notes(settings: AlertSettings) -> list[str]:
+def notes_of(settings: AlertSettings) -> list[str]:
+    """Return what is worth a thought about a configuration that is valid."""
     found = []
     if settings.fallback is None:
         found.append("no fallback: nobody hears of a message that could not be delivered")

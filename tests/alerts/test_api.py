@@ -14,7 +14,9 @@ from urllib.parse import urlencode
 import pytest
 from typer.testing import CliRunner
 
+from headcount_alerts.checks import findings
 from headcount_collector.evidence.record import Record, export_request
+from headcount_collector.settings import load_settings
 from tests.collector.running import Running, eventually, running_collector
 
 from .peers import Peer, SlackApi, peer
@@ -181,6 +183,15 @@ def test_the_commands_show_and_change_what_the_api_does(running: Running) -> Non
     number = said.split()[1]
     assert number in command(running, "alerts", "silences")
     assert "ended" in command(running, "alerts", "unsilence", number)
+
+
+def test_the_doctor_is_told_whether_a_test_message_arrives(running: Running) -> None:
+    settings = load_settings(url=running.url, alerts={"route": {"receiver": "nobody"}})
+    found = list(findings(settings))
+    assert ("ok", "a test message went out by hook/0/webhook", "") in found
+    assert any("no fallback" in what for _, what, _ in found)
+    (broken,) = findings(load_settings(alerts={"route": {}}))
+    assert broken[:2] == ("wrong", "the table [alerts] cannot be used")
 
 
 def test_check_draws_the_tree_and_names_what_is_wrong(tmp_path: Path) -> None:

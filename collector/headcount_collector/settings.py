@@ -90,6 +90,11 @@ class Settings(BaseSettings):
         None,
         description="`http(s)://user:password@host:8123/database` of a ClickHouse server, or `:memory:`",
     )
+    cluster: str | None = Field(
+        None,
+        pattern=r"^\w+$",
+        description="Name of the ClickHouse cluster to make replicated and distributed tables on",
+    )
     retention_days: int = Field(30, ge=1, le=3650, description="Days after which evidence is deleted")
     tick_s: float = Field(
         1.0, ge=0.05, le=60, description="Seconds between two judgements of what changed or is due"
@@ -120,6 +125,11 @@ class Settings(BaseSettings):
         description="MiB of requests that may wait for the store; above, senders are told to retry",
     )
     queue_requests: int = Field(1024, ge=1, le=100_000, description="How many requests they may be")
+    disk_budget_gib: float = Field(
+        0.0,
+        ge=0,
+        description="GiB that the store may hold; above, the oldest days of raw evidence go; 0: no limit",
+    )
     sql: bool = Field(
         False, description="Serve read-only SQL for dashboards on the embedded store at `/clickhouse/`"
     )
@@ -234,7 +244,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _others_need_a_token(self) -> Settings:
-        if self.sql and self.store_location.startswith("http"):
+        if self.sql and self.shared_store:
             raise ValueError("sql is for the embedded store: let dashboards ask the ClickHouse server itself")
         if (self.tls_cert is None) != (self.tls_key is None):
             raise ValueError("tls_cert and tls_key go together: set both, or neither")
@@ -277,6 +287,11 @@ class Settings(BaseSettings):
     def judged_by(self) -> Policy:
         """The policy as the judgement takes it."""
         return Policy.from_mapping(self.policy)
+
+    @property
+    def shared_store(self) -> bool:
+        """Whether other processes may write into the store, or judge, too."""
+        return self.store_location.startswith(("http://", "https://"))
 
     @property
     def store_location(self) -> str:

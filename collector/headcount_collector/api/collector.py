@@ -11,6 +11,7 @@ from typing import Any
 
 from headcount_collector.api.guard import Gate
 from headcount_collector.api.hooks import HookIntake
+from headcount_collector.api.housekeeping import Housekeeping
 from headcount_collector.api.metrics import Metric, counter, gauge
 from headcount_collector.api.spool import Spool
 from headcount_collector.evidence.claude_code_disk import TranscriptFolder
@@ -22,6 +23,7 @@ from headcount_collector.settings import Settings
 from headcount_collector.store import Store, StoreError, migrate
 from headcount_collector.store.content import CONTENT_ATTRIBUTES
 from headcount_collector.store.lock import FolderLock
+from headcount_collector.watch.lease import Lease, StoredLease
 from headcount_collector.watch.listener import Host, serving_factories
 from headcount_collector.watch.service import Watch
 from headcount_collector.watch.verdicts import VerdictStore
@@ -29,6 +31,8 @@ from headcount_collector.watch.verdicts import VerdictStore
 log = logging.getLogger(__name__)
 
 _OPEN_STATUSES = (ACTIVE, SUSPECT, UNFORWARDED, BLOCKED)
+_OVERLAP_S = 60.0
+"""What others wrote may become visible so late."""
 _STALE_TICKS = 10
 """So many ticks without an evaluation, and 10 s at least, and the collector does not call itself ready."""
 
@@ -42,7 +46,17 @@ class Collector:
         self.verdicts = VerdictStore(store)
         host = Host(store, settings, self._submit)
         self.listeners = [make(host) for make in serving_factories()]
-        self.watch = Watch(store, settings.judged_by, tick_s=settings.tick_s, listeners=self.listeners)
+        # A server may have several collectors, and a Collector that writes by itself; a folder has only this one.
+        self.lease = Lease(StoredLease(store)) if settings.shared_store else None
+        self.watch = Watch(
+            store,
+            settings.judged_by,
+            tick_s=settings.tick_s,
+            listeners=self.listeners,
+            leads=self.lease.hold if self.lease else lambda: True,
+            overlap_s=_OVERLAP_S if self.lease else 0.0,
+        )
+        self.housekeeping = Housekeeping(store, settings)
         self.intake = create_intake(
             store,
             on_commit=self.watch.notice,
@@ -70,14 +84,18 @@ class Collector:
                 closing.enter_context(FolderLock(settings.data))
             store = Store.open(settings.store_location)
             closing.callback(store.close)
-            migrate(store, settings.retention_days, drop_attributes=_dropped(settings))
+            migrate(store, settings.retention_days, _dropped(settings), settings.cluster)
             collector = cls(settings, store)
             closing.callback(collector.intake.close)
             for listener in collector.listeners:
                 closing.callback(listener.close)
                 listener.start(collector.watch.tick)
+            if collector.lease is not None:
+                closing.callback(collector.lease.release)
             closing.callback(collector.watch.close)
             collector.watch.start()
+            closing.callback(collector.housekeeping.close)
+            collector.housekeeping.start()
             closing.callback(collector.hooks.spool.close)
             collector.hooks.spool.start()
             yield collector
@@ -92,10 +110,21 @@ class Collector:
         health = self.watch.health
         if health["failure"]:
             reasons.append(f"the last evaluation failed: {health['failure']}")
+        elif self.lease is not None and not health["judges"] and self.lease.other:
+            pass  # another collector judges; this one takes evidence
         elif health["last_evaluation_at"] is None:
             reasons.append("nothing was evaluated yet")
         elif (age := _age_s(health["last_evaluation_at"])) > max(10.0, _STALE_TICKS * self.settings.tick_s):
             reasons.append(f"the last evaluation is {age:.0f} s old")
+        if why := self.housekeeping.unready():
+            reasons.append(why)
+        committer = self.intake.committer
+        if committer.queued_requests >= self.settings.queue_requests or committer.queued_bytes >= (
+            self.settings.queue_mib * 1024 * 1024
+        ):
+            reasons.append(
+                f"{committer.queued_requests} requests wait for the store: senders are told to retry"
+            )
         if self.hooks.spool.failure:
             reasons.append(f"{self.hooks.spool.waiting} hooks wait for the store: {self.hooks.spool.failure}")
         return reasons
@@ -109,6 +138,7 @@ class Collector:
             Metric("headcount_open_runs", "gauge", "Runs that are still owed.", open_runs, "status"),
             *_watch_metrics(self.watch.health),
             *_intake_metrics(self.intake),
+            *self.housekeeping.metrics(),
             *_hook_metrics(self.hooks),
         ]
 
@@ -134,6 +164,7 @@ def _age_s(moment: str) -> float:
 
 
 def _watch_metrics(health: Mapping[str, Any]) -> Iterator[Metric]:
+    yield gauge("headcount_judging", "1 while this collector judges, 0 while another does.", health["judges"])
     yield gauge("headcount_observer_degraded", "1 while silence is not trusted.", health["observer"] != "ok")
     yield counter("headcount_evaluation_failures_total", "Evaluations that failed.", health["failures"])
     yield gauge("headcount_evaluation_judged", "Runs judged by the last evaluation.", health["judged"])

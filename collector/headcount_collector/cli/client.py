@@ -54,10 +54,31 @@ class Client:
         """Return the sums of time accounts of the runs that match."""
         return self._get("/api/v1/accounts", {**filters, "by": by, "limit": str(limit)})
 
+    def policy(self, asked: Mapping[str, str]) -> dict[str, Any]:
+        """Return the times that hold for an agent, session and service."""
+        return self._get("/api/v1/policy", asked)
+
+    def suggestions(self) -> dict[str, Any]:
+        """Return deadlines proposed from history."""
+        return self._get("/api/v1/policy/suggest", {})
+
+    def get(self, path: str) -> dict[str, Any]:
+        """Return the document at a path of the API."""
+        return self._get(path, {})
+
+    def post(self, path: str, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a document and return the answer."""
+        headers = {**self._headers, "Content-Type": "application/json"}
+        return self._document(Request(f"{self.url}{path}", json.dumps(document).encode(), headers))
+
     def _get(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
         url = f"{self.url}{path}" + (f"?{urlencode(query)}" if query else "")
+        return self._document(Request(url, headers=self._headers))
+
+    def _document(self, request: Request) -> dict[str, Any]:
+        url = request.full_url
         try:
-            document = json.loads(self._answer(Request(url, headers=self._headers)))
+            document = json.loads(self._answer(request))
         except ValueError:
             raise ClientError(f"{url} answers, but not as a collector does: no JSON") from None
         if not isinstance(document, dict):

@@ -45,6 +45,8 @@ class Store:
     def __init__(self, engine: Engine, database: str, *, readonly_handle: bool = True) -> None:
         self.database = database
         self._engine = engine
+        self.folder: Path | None = None
+        """The data folder of an embedded store."""
         self._lock: FolderLock | None = None
         self._closers: list[Callable[[], None]] = []
         try:
@@ -78,7 +80,8 @@ class Store:
         try:
             restore = own_temporary_folder(folder / "tmp")
             try:
-                store = cls(embedded(str(folder / "engine")), database, readonly_handle=readonly_handle)
+                engine = embedded(str(folder / "engine"), folder / "backups")
+                store = cls(engine, database, readonly_handle=readonly_handle)
             except BaseException:
                 restore()
                 raise
@@ -87,6 +90,7 @@ class Store:
             raise
         store._closers += [restore, lock.close]
         store._lock = lock
+        store.folder = folder
         return store
 
     def tell_port(self, port: int) -> None:

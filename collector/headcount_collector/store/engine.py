@@ -29,11 +29,17 @@ class Engine:
     message_schema: Settings
 
 
-def embedded(path: str) -> Engine:
-    """Run chDB in this process on `path` (a folder or ":memory:"); one path a process."""
+def embedded(path: str, backups: Path | None = None) -> Engine:
+    """Run chDB in this process on `path` (a folder or ":memory:"); one path a process.
+
+    The engine writes and reads backups below `backups` only, and not at all where it is None.
+    """
+    options = None if backups is None else {"backups.allowed_path": str(backups.resolve())}
 
     def connect(settings: Settings) -> Client:
-        return clickhouse_connect.get_client(interface="chdb", path=path, settings=dict(settings))
+        return clickhouse_connect.get_client(
+            interface="chdb", path=path, settings=dict(settings), chdb_options=options
+        )
 
     # By file: given as a string, chDB would write a copy into the current directory, whatever that is.
     with as_file(_MESSAGE_SCHEMA) as file:

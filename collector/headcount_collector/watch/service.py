@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from headcount_collector.judge.policy import SECOND, Policy
 from headcount_collector.store.client import Store
 from headcount_collector.watch.documents import rfc3339
+from headcount_collector.watch.index import WatchIndex
 from headcount_collector.watch.listener import TickListener
 from headcount_collector.watch.observer import OUTAGE_AFTER
 from headcount_collector.watch.tick import Tick, TickReport
@@ -28,8 +29,15 @@ class Watch:
         *,
         tick_s: float = 1.0,
         listeners: Sequence[TickListener] = (),
+        leads: Callable[[], bool] = lambda: True,
+        overlap_s: float = 0.0,
     ) -> None:
-        self.tick = Tick(store, policy or Policy())
+        """`leads` is asked each tick whether this process may judge. `overlap_s`: others write into the store, too;
+        each tick reads what came within so many seconds once more, since it may have become visible late."""
+        self.tick = Tick(store, policy or Policy(), overlap_ns=round(overlap_s * SECOND))
+        self._leads = leads
+        self._shared = overlap_s > 0
+        self._leading = False
         self.verdicts = self.tick.verdicts
         self._listeners = tuple(listeners)
         self._tick_ns = round(tick_s * SECOND)
@@ -45,10 +53,8 @@ class Watch:
         self._listeners = (*self._listeners, listener)
 
     def start(self) -> None:
-        """Take up what was open, and begin to tick."""
-        now = time.time_ns()
-        self.tick.resume(now)
-        self._committed = max(self._committed, now)
+        """Take up what was open, or do so as soon as this process may judge, and begin to tick."""
+        self._may_judge()
         self._thread.start()
 
     def close(self) -> None:
@@ -72,6 +78,7 @@ class Watch:
             "last_evaluation_late_ms": round(last.late_ns / 1e6, 1) if last else None,
             "judged": last.judged if last else 0,
             "open_runs": last.open_runs if last else 0,
+            "judges": self._leading,
             "failures": self._failures,
             "failure": self._failure,
         }
@@ -89,7 +96,8 @@ class Watch:
             elif now - before > OUTAGE_AFTER + self._tick_ns:
                 self.tick.observer.was_blind(before, now)
             slept, before = slept + sleeping, now
-            self._evaluate(now, late)
+            if self._may_judge():
+                self._evaluate(time.time_ns(), late)
             due += self._tick_ns
             wait = due - time.monotonic_ns()
             if wait < 0:
@@ -97,18 +105,39 @@ class Watch:
                 wait = 0
             self._stop.wait(wait / SECOND)
 
+    def _may_judge(self) -> bool:
+        if not self._leads():
+            self._leading = False
+            return False
+        if not self._leading:
+            try:
+                now = time.time_ns()
+                if (
+                    self._last is not None
+                ):  # what was known when it judged before is no longer how things stand
+                    self.tick.index = WatchIndex()
+                self.tick.resume(now)
+                self._committed = max(self._committed, now)
+                self._leading = True
+            except Exception as error:  # noqa: BLE001  # the store may be away when it begins
+                self._failed(error)
+        return self._leading
+
     def _evaluate(self, now: int, late_ns: int) -> None:
+        if self._shared:
+            self._committed = max(self._committed, now)
         try:
             self._last = self.tick.evaluate(now, self._committed, late_ns=late_ns)
             for listener in self._listeners:
                 listener.after_tick(self._last)
             self._failure = None
-        except (
-            Exception
-        ) as error:  # the watch must outlive a store that is away; what was not judged stays due
-            self._failures += 1
-            self._failure = f"{type(error).__name__}: {error}"
-            log.exception("evaluation failed; it is tried again in the next tick")
+        except Exception as error:  # noqa: BLE001  # it must outlive a store that is away; what was not judged stays due
+            self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        self._failures += 1
+        self._failure = f"{type(error).__name__}: {error}"
+        log.error("evaluation failed; it is tried again in the next tick", exc_info=error)
 
 
 def _asleep_ns() -> int:

@@ -38,7 +38,9 @@ class TickReport:
 class Tick:
     """The judge's loop body, without a clock of its own: `at` is now, `read_until` the last commit that may be read."""
 
-    def __init__(self, store: Store, policy: Policy) -> None:
+    def __init__(self, store: Store, policy: Policy, *, overlap_ns: int = 0) -> None:
+        """`overlap_ns`: how far back each tick reads once more, where others write into the store."""
+        self._overlap_ns = overlap_ns
         self._policy = policy
         self._loader = FactsLoader(store, skew_ns=policy.default.skew)
         self.verdicts = VerdictStore(store)
@@ -138,7 +140,7 @@ class Tick:
     def _changed(self, read_until: int) -> set[Key]:
         if read_until <= self._read_until:
             return set()
-        touched = self._loader.changed(self._read_until, read_until)
+        touched = self._loader.changed(self._read_until - self._overlap_ns, read_until)
         runs: set[Key] = set()
         for session, run in touched.runs:
             runs.add((session, run))

@@ -23,6 +23,7 @@ from headcount_collector.cli.words import STATUS_WORDS
 from headcount_collector.evidence import claude_code
 from headcount_collector.judge.policy import Policy, Times
 from headcount_collector.judge.verdict import STATUSES
+from headcount_collector.page import incidents
 from headcount_collector.page import routes as pages
 from headcount_collector.settings import SECRETS, Settings, load_settings, variable_of
 from tests.e2e.processes import headcount as headcount_command
@@ -96,7 +97,7 @@ def test_every_command_and_option_is_in_the_table() -> None:
 def test_every_route_is_in_the_table() -> None:
     served = OTLP_ROUTES | {
         f"{method} {route.path.replace(':path', '')}"
-        for part in (actions, details, events, health, hooks, observer, pages, runs, sessions)
+        for part in (actions, details, events, health, hooks, incidents, observer, pages, runs, sessions)
         for route in part.routes.routes
         if isinstance(route, APIRoute)
         for method in route.methods or ()

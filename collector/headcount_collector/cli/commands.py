@@ -13,8 +13,9 @@ from headcount_collector.cli.runs import runs
 from headcount_collector.cli.serve import serve
 from headcount_collector.cli.times import times
 from headcount_collector.cli.transcripts import transcripts
+from headcount_collector.cli.watch import watch
 
-_COMMANDS = (serve, demo, runs, run, times, recover, replay)
+_COMMANDS = (serve, demo, watch, runs, run, times, recover, replay)
 
 
 def commands(app: typer.Typer) -> None:

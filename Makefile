@@ -33,7 +33,7 @@ check: $(STAMP) ## lint, format and types
 
 test: check ## check, then every test, with branch coverage
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage run -m pytest -n 2 --dist loadfile
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 

@@ -426,7 +426,7 @@ def _empty_or_cut_result(scene: Scene) -> Iterator[Signal]:
     at, outcome, result = last
     if outcome in (None, "ok") and result.size == 0:
         yield Signal("empty_or_cut_result", at, "warn", "there is nothing in the result")
-    elif arrived is not None and left is not None and differs(left[2], result):
+    elif arrived is not None and left is not None and left[2].size != 0 and differs(left[2], result):
         text = (
             f"{result.size} bytes arrived of {left[2].size}"
             if result.size is not None

@@ -11,6 +11,7 @@ from headcount_collector.api.collector import Collector
 from headcount_collector.api.health import Running
 from headcount_collector.judge.policy import Times
 from headcount_collector.judge.words import span
+from headcount_collector.watch.deadlines import suggested_deadlines, toml_of
 from headcount_collector.watch.documents import Document, rfc3339
 
 routes = APIRouter(prefix="/api/v1", tags=["observer"])
@@ -25,18 +26,27 @@ def show_policy(
     agent: str | None = None,
     session: Annotated[str, Query()] = "",
     service: Annotated[str, Query()] = "",
+    attended: Annotated[bool, Query(description="Whether a person sits at the session.")] = False,
 ) -> Document:
     """Show the times that hold, and whence: for all, or for an agent type, session and service."""
-    return policy_of(collector, agent, session, service)
+    return policy_of(collector, agent, session, service, attended)
 
 
-def policy_of(collector: Collector, agent: str | None, session: str = "", service: str = "") -> Document:
+@routes.get("/policy/suggest")
+def suggest_policy(collector: Running) -> Document:
+    """Propose a deadline for each agent type from how long its delivered runs took; `toml` is ready to paste."""
+    found = suggested_deadlines(collector.store, collector.settings.judged_by)
+    return {"agents": [suggestion.document() for suggestion in found], "toml": toml_of(found)}
+
+
+def policy_of(
+    collector: Collector, agent: str | None, session: str = "", service: str = "", attended: bool = False
+) -> Document:
     """Return `times` in order: name, `value` as text, `ns` (null for counts), `from` where it is set; and who has own times."""
     policy = collector.settings.judged_by
-    times = policy.times(session, agent, service)
+    times = policy.times(session, agent, service, attended)
     plain = Times()
-    sources = [("session", policy.session.get(session, {}))]
-    sources += [("agent", policy.agent.get(agent or "", {})), ("service", policy.service.get(service, {}))]
+    sources = list(policy.sources(session, agent, service, attended))
     rows = []
     for name in (field.name for field in fields(Times) if field.name not in _ASIDE):
         value: int = getattr(times, name)
@@ -60,6 +70,7 @@ def policy_of(collector: Collector, agent: str | None, session: str = "", servic
         "agent": agent,
         "session": session or None,
         "service": service or None,
+        "attended": attended,
         "times": rows,
         "tools": {name: span(limit) for name, limit in times.tools.items()},
         "agents": sorted(policy.agent),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +13,7 @@ from rich.text import Text
 
 from headcount_collector.cli.console import out, print_json, told
 from headcount_collector.cli.options import Json
+from headcount_collector.cli.policy_file import read_policy_table
 from headcount_collector.cli.runs import RunsTable
 from headcount_collector.cli.serve import need_engine
 from headcount_collector.cli.words import STATUS_WORDS
@@ -47,7 +47,7 @@ def replay(
 ) -> None:
     """Judge recorded evidence at the speed of the machine."""
     need_engine()
-    chosen = None if policy is None else _read_policy(policy)
+    chosen = None if policy is None else Policy.from_mapping(read_policy_table(policy, f"--policy {policy}"))
     reports = []
     for report in _replayed(_expanded(files), chosen):
         reports.append(report)
@@ -82,18 +82,6 @@ def _expanded(paths: list[Path]) -> list[Path]:
             raise ReplayCommandError(f"{path} is a folder without *.jsonl")
         found += inside
     return found
-
-
-def _read_policy(path: Path) -> Policy:
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ReplayCommandError(f"--policy {path}: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ReplayCommandError(f"--policy {path} is not TOML: {error}") from None
-    if not isinstance(table.get("policy"), dict):
-        raise ReplayCommandError(f"--policy {path} has no table [policy]")
-    return Policy.from_mapping(table["policy"])
 
 
 def _print_check(console: Console, report: ReplayReport) -> None:

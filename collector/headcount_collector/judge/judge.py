@@ -79,8 +79,10 @@ def outline(facts: Facts, policy: Policy, now: int) -> Outline:
 
 def _timeline(facts: Facts, policy: Policy) -> Timeline:
     dispatch = facts.dispatch
-    agent, service = (dispatch.agent, dispatch.service) if dispatch is not None else (None, "")
-    return Timeline.of(facts, policy.times(facts.session, agent, service))
+    if dispatch is None:
+        return Timeline.of(facts, policy.times(facts.session, None, ""))
+    times = policy.times(facts.session, dispatch.agent, dispatch.service, dispatch.attended)
+    return Timeline.of(facts, times)
 
 
 def _walk(

@@ -1,10 +1,16 @@
-"""The times by which a run is judged: defaults, overrides by session, agent type, service and tool, all as data."""
+"""The times by which a run is judged: defaults, overrides by session, agent type, service and tool, all as data.
+
+Names in the tables `session`, `agent` and `service` may be patterns (`ci-*`); the exact name wins, then the first pattern
+of the table that matches. The tables `attended` and `unattended` hold for sessions at which a person sits, or not.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 
 from headcount_collector.errors import HeadcountError
 
@@ -55,7 +61,11 @@ class Times:
 
 _COUNTS = {"repeat_limit", "storm"}
 _SETTABLE = {f.name for f in fields(Times)} - {"overdue_factor", "tools"}
-_TABLES = ("session", "agent", "service", "tool")
+_NAMED = ("session", "agent", "service")
+_ATTENDANCE = ("attended", "unattended")
+_TABLES = (*_NAMED, "tool", *_ATTENDANCE)
+Overrides = Mapping[str, int | float]
+"""Times of `Times` by name."""
 
 
 def parse_duration(value: object, key: str) -> int:
@@ -77,7 +87,9 @@ def _settings(table: Mapping[str, object], where: str) -> dict[str, int | float]
     for key, value in table.items():
         name = f"{where}.{key}" if where else key
         if key not in _SETTABLE:
-            raise PolicyError(f"{name} is no policy key; known keys: {', '.join(sorted(_SETTABLE))}")
+            near = get_close_matches(key, _SETTABLE, 1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise PolicyError(f"{name} is no policy key; {hint}known keys: {', '.join(sorted(_SETTABLE))}")
         if key in _COUNTS:
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise PolicyError(f"{name} = {value!r} is no count; write a whole number from 1")
@@ -95,47 +107,92 @@ def _settings(table: Mapping[str, object], where: str) -> dict[str, int | float]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The default times and what overrides them, by name; precedence session, agent type, service, default."""
+    """The default times and what overrides them; precedence session, attendance, agent type, service, default."""
 
     default: Times = field(default_factory=Times)
-    session: Mapping[str, Mapping[str, int | float]] = field(default_factory=dict)
-    agent: Mapping[str, Mapping[str, int | float]] = field(default_factory=dict)
-    service: Mapping[str, Mapping[str, int | float]] = field(default_factory=dict)
-    _cache: dict[tuple[str, str | None, str], Times] = field(default_factory=dict, repr=False, compare=False)
+    session: Mapping[str, Overrides] = field(default_factory=dict)
+    agent: Mapping[str, Overrides] = field(default_factory=dict)
+    service: Mapping[str, Overrides] = field(default_factory=dict)
+    attended: Overrides = field(default_factory=dict)
+    unattended: Overrides = field(default_factory=dict)
+    _cache: dict[tuple[str, str | None, str, bool], Times] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @classmethod
     def from_mapping(cls, table: Mapping[str, object]) -> Policy:
-        """Build a policy from a `[policy]` table; tables `agent`, `session`, `service`, `tool` hold name → keys."""
-        flat = {key: value for key, value in table.items() if key not in _TABLES}
-        named: dict[str, dict[str, Mapping[str, int | float]]] = {"session": {}, "agent": {}, "service": {}}
-        tools: dict[str, int] = {}
-        for kind in _TABLES:
-            section = table.get(kind, {})
-            if not isinstance(section, Mapping):
-                raise PolicyError(f"policy.{kind} must be a table of names, not {section!r}")
-            for name, keys in section.items():
-                if not isinstance(keys, Mapping):
-                    raise PolicyError(f"policy.{kind}.{name} must be a table of keys, not {keys!r}")
-                found = _settings(keys, f"{kind}.{name}")
-                if kind == "tool":
-                    if set(found) - {"tool_max"}:
-                        raise PolicyError(f"policy.tool.{name} takes only tool_max")
-                    tools[str(name)] = int(found["tool_max"])
-                else:
-                    named[kind][str(name)] = found
-        default = replace(Times(), **_settings(flat, ""), tools=tools)  # type: ignore[arg-type]  # validated above
-        return cls(default=default, session=named["session"], agent=named["agent"], service=named["service"])
+        """Build a policy from a `[policy]` table.
 
-    def times(self, session: str, agent: str | None, service: str) -> Times:
+        Tables `session`, `agent`, `service` and `tool` hold name → keys; `attended` and `unattended` hold keys.
+        """
+        flat = {key: value for key, value in table.items() if key not in _TABLES}
+        named = {
+            kind: {
+                name: _settings(keys, f"{kind}.{name}") for name, keys in _named_tables(table, kind).items()
+            }
+            for kind in _NAMED
+        }
+        tools: dict[str, int] = {}
+        for name, keys in _named_tables(table, "tool").items():
+            if set(keys) != {"tool_max"}:
+                raise PolicyError(f"policy.tool.{name} takes tool_max and nothing else")
+            tools[name] = int(_settings(keys, f"tool.{name}")["tool_max"])
+        attendance = {kind: _settings(_table(table, kind), kind) for kind in _ATTENDANCE}
+        if "human_wait" in attendance["attended"]:
+            # What holds where a person sits has a name of its own among the defaults; here it needs none.
+            attendance["attended"].setdefault("human_wait_attended", attendance["attended"]["human_wait"])
+        default = replace(Times(), **_settings(flat, ""), tools=tools)  # type: ignore[arg-type]  # validated above
+        return cls(
+            default,
+            named["session"],
+            named["agent"],
+            named["service"],
+            attendance["attended"],
+            attendance["unattended"],
+        )
+
+    def times(self, session: str, agent: str | None, service: str, attended: bool = False) -> Times:
         """Return the times that hold for a run of this session, agent type and service."""
-        key = (session if session in self.session else "", agent, service)
+        key = (session if self.session else "", agent, service, attended)
         known = self._cache.get(key)
         if known is None:
             known = self.default
-            for table, name in ((self.service, service), (self.agent, agent or ""), (self.session, session)):
-                if name in table:
-                    known = replace(known, **table[name])  # type: ignore[arg-type]  # validated when read
+            for _, overrides in reversed(list(self.sources(session, agent, service, attended))):
+                known = replace(known, **overrides)  # type: ignore[arg-type]  # validated when read
             if len(self._cache) > 10_000:
                 self._cache.clear()
             self._cache[key] = known
         return known
+
+    def sources(
+        self, session: str, agent: str | None, service: str, attended: bool = False
+    ) -> Iterator[tuple[str, Overrides]]:
+        """Yield what overrides the defaults for such a run as (source, times), the one that wins first."""
+        yield "session", _of(self.session, session)
+        yield ("attended", self.attended) if attended else ("unattended", self.unattended)
+        yield "agent", _of(self.agent, agent or "")
+        yield "service", _of(self.service, service)
+
+
+def _of(table: Mapping[str, Overrides], name: str) -> Overrides:
+    """Return the keys of a name: its own, else those of the first pattern that matches it."""
+    if name in table or not table:
+        return table.get(name, {})
+    return next((keys for pattern, keys in table.items() if name and fnmatchcase(name, pattern)), {})
+
+
+def _table(table: Mapping[str, object], kind: str) -> Mapping[str, object]:
+    found = table.get(kind, {})
+    if not isinstance(found, Mapping):
+        holds = "keys" if kind in _ATTENDANCE else "names"
+        raise PolicyError(f"policy.{kind} must be a table of {holds}, not {found!r}")
+    return found
+
+
+def _named_tables(table: Mapping[str, object], kind: str) -> dict[str, Mapping[str, object]]:
+    found: dict[str, Mapping[str, object]] = {}
+    for name, keys in _table(table, kind).items():
+        if not isinstance(keys, Mapping):
+            raise PolicyError(f"policy.{kind}.{name} must be a table of keys, not {keys!r}")
+        found[str(name)] = keys
+    return found

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 from headcount_collector.evidence.moment import moment_ns, moment_text
 from headcount_collector.evidence.record import Record
 from headcount_collector.evidence.short_line import line_of
-from headcount_collector.judge.policy import SECOND, Policy, Times
+from headcount_collector.judge.policy import SECOND, Overrides, Policy, Times
 
 _EXPECTED = ("status", "class", "leaning", "severity", "outcome", "quality")
 _COUNTS = frozenset({"repeat_limit", "storm"})
@@ -83,16 +83,40 @@ def policy_table(policy: Policy, session: str, services: Mapping[str, str]) -> d
     tools = policy.default.tools
     if tools:
         table["tool"] = {name: {"tool_max": _duration(limit)} for name, limit in tools.items()}
-    agents = {
-        agent: differences
-        for agent, service in services.items()
-        if (differences := _differences(policy.times("", agent, service), policy.default))
-    }
+    agents = {}
+    for agent, service in services.items():
+        if own := _merged(policy, "", agent, service, ("service", "agent")):
+            agents[agent] = _told(own)
     if agents:
         table["agent"] = agents
-    if session in policy.session:
-        table["session"] = {session: _differences(policy.times(session, None, ""), policy.default)}
+    if own := _merged(policy, session, None, "", ("session",)):
+        table["session"] = {session: _told(own)}
+    for kind, overrides in (("attended", policy.attended), ("unattended", policy.unattended)):
+        if overrides:
+            table[kind] = _told(overrides)
     return table
+
+
+def _merged(
+    policy: Policy, session: str, agent: str | None, service: str, kinds: Collection[str]
+) -> dict[str, int | float]:
+    merged: dict[str, int | float] = {}
+    for kind, overrides in reversed(list(policy.sources(session, agent, service))):
+        if kind in kinds:
+            merged |= overrides
+    return merged
+
+
+def _told(overrides: Overrides) -> dict[str, object]:
+    """Return overrides as they are written in a file."""
+    found: dict[str, object] = {
+        name: value if name in _COUNTS else _duration(int(value))
+        for name, value in overrides.items()
+        if name != "overdue_factor" and not (name == "overdue" and value == 0)
+    }
+    if "overdue_factor" in overrides and not overrides.get("overdue"):
+        found["overdue"] = f"{overrides['overdue_factor']:g}x"
+    return found
 
 
 def _differences(times: Times, base: Times) -> dict[str, object]:

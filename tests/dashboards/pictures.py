@@ -11,12 +11,15 @@ from pathlib import Path
 from headcount_collector.judge.policy import SECOND
 from headcount_collector.store.client import Store
 from headcount_collector.store.migrate import migrate
+from headcount_dashboards.links import RUN
 from headcount_dashboards.panels import Json
 from tests.dashboards import world
 from tests.dashboards.asked import DASHBOARDS, ask_panel, panels
 from tests.dashboards.macros import ALL, Scene
 from tests.dashboards.picture import draw
 
+_SHOWN = {RUN: ("70-waiting-for-approval/s1", "r1")}
+"""Session and run to show where another than the world's own shows more."""
 _PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 
 
@@ -36,11 +39,10 @@ def main(folder: Path) -> None:
         migrate(store, retention_days=3650)
         world.play(store, end_s * SECOND, Path(cases), tick_ns=20 * SECOND)
         world.write_messages(store, end_s * SECOND)
-        variables = {
-            "service": [ALL], "agent": [ALL], "owner": [ALL], "session": world.SESSION, "run": world.RUN,
-        }  # fmt: skip
-        scene = Scene(end_s - 2400, end_s, 30, variables)
         for dashboard in DASHBOARDS:
+            session, run = _SHOWN.get(dashboard["uid"], (world.SESSION, world.RUN))
+            variables = {"service": [ALL], "agent": [ALL], "owner": [ALL], "session": session, "run": run}
+            scene = Scene(end_s - 1800, end_s, 30, variables)
             path = folder / f"grafana-{dashboard['uid'].removeprefix('headcount-')}.svg"
             path.write_text(picture(dashboard, store, scene), encoding="utf-8")
             print(path)

@@ -25,7 +25,7 @@ from tests.dashboards.asked import (
     rule_queries,
 )
 from tests.dashboards.conftest import Database
-from tests.dashboards.macros import ALL, Scene, expand
+from tests.dashboards.macros import ALL, Scene, expand, expand_macros
 
 PANELS = all_panels()
 RULES = all_rules()
@@ -51,34 +51,30 @@ def test_a_panel_gets_the_columns_that_its_kind_needs(name: str, panel: Json, pl
 def test_a_panel_over_nothing_says_what_that_means(name: str, panel: Json, empty: Database) -> None:
     assert panel["fieldConfig"]["defaults"]["noValue"]
     for target in panel["targets"]:
-        frame = ask_panel(empty.store, target, empty.scene)
+        rows = empty.store.query(expand(target["rawSql"], empty.scene))
         if panel["type"] == "stat":
-            assert len(frame.rows) <= 1
-            assert all(value in (0, None, "nothing was dispatched") for row in frame.rows for value in row)
+            assert len(rows) <= 1
+            assert all(value in (0, None, "nothing was dispatched") for row in rows for value in row)
         elif panel["type"] == "timeseries":
-            values = [i for i, kind in enumerate(frame.types) if is_number(kind)]
-            assert all(row[i] == 0 for row in frame.rows for i in values)
+            assert all(value == 0 for row in rows for value in row if isinstance(value, (int, float)))
         else:
-            assert "store" in name.lower() or not frame.rows
+            assert "store" in name.lower() or not rows
 
 
 @by_title
 def test_a_panel_runs_over_many_runs(name: str, panel: Json, crowded: Database) -> None:
+    month = replace(crowded.scene, start_s=crowded.scene.end_s - 30 * 86400, interval_s=3600)
     for target in panel["targets"]:
-        for scene in (
-            crowded.scene,
-            replace(crowded.scene, start_s=crowded.scene.end_s - 30 * 86400, interval_s=3600),
-        ):
-            frame = ask_panel(crowded.store, target, scene)
-            assert len(frame.rows) <= 20_000, "more than a browser can show"
+        rows = crowded.store.query(expand(target["rawSql"], month))
+        assert len(rows) <= 20_000, "more than a browser can show"
 
 
 @by_title
-def test_a_panel_takes_any_words_as_variables(name: str, panel: Json, played: Database) -> None:
+def test_a_panel_takes_any_words_as_variables(name: str, panel: Json, empty: Database) -> None:
     hostile = {"service": ["shop's service", "x) OR (1=1"], "agent": ["a,b", "c'"], "owner": ["root", "it's"]}
-    scene = replace(played.scene, variables={**hostile, "session": "it's", "run": "r' OR 1=1 --"})
+    scene = replace(empty.scene, variables={**hostile, "session": "it's", "run": "r' OR 1=1 --"})
     for target in panel["targets"]:
-        ask_panel(played.store, target, scene)
+        empty.store.query(expand(target["rawSql"], scene))
 
 
 @by_rule
@@ -86,8 +82,9 @@ def test_a_rule_has_labels_and_one_number(
     rule: Json, played: Database, empty: Database, crowded: Database
 ) -> None:
     frames = []
-    for database in (played, empty, crowded):
-        for query in rule_queries(rule):
+    for query in rule_queries(rule):
+        assert len(crowded.store.query(expand_macros(query["model"]["rawSql"], crowded.scene))) <= 500
+        for database in (played, empty):
             frame = ask_rule(database.store, query, database.scene)
             numbers = [kind for kind in frame.types if is_number(kind)]
             assert len(numbers) == 1

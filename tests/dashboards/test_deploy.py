@@ -1,0 +1,125 @@
+"""The stack to try it: what compose.yaml names exists, and the agent in it misbehaves as it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer import Typer
+from typer.testing import CliRunner
+
+from headcount_collector import cli as collector_cli
+from headcount_collector.settings import PREFIX, Settings
+from headcount_dashboards import cli
+from headcount_dashboards.settings import NOTIFIER, GrafanaSettings, variable_of
+from tests.collector.running import PATIENCE_S, Running, running_collector
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "docs" / "deploy"
+COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+SERVICES: dict[str, Any] = COMPOSE["services"]
+
+
+def test_services_need_each_other_and_volumes_exist() -> None:
+    assert set(SERVICES) == {"clickhouse", "headcount", "agent", "render", "grafana"}
+    for service in SERVICES.values():
+        for needed, how in service.get("depends_on", {}).items():
+            assert needed in SERVICES
+            if how["condition"] == "service_healthy":
+                assert "healthcheck" in SERVICES[needed]
+        for mount in service.get("volumes", []):
+            assert mount.split(":")[0] in COMPOSE["volumes"]
+
+
+def test_only_this_machine_can_reach_it() -> None:
+    ports = [port for service in SERVICES.values() for port in service.get("ports", [])]
+    assert ports
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+
+
+def test_every_variable_is_a_setting() -> None:
+    known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields} | {NOTIFIER, "HEADCOUNT_ENDPOINT"}
+    known |= {variable_of(name) for name in GrafanaSettings.model_fields}
+    for service in SERVICES.values():
+        for name in service.get("environment", {}):
+            assert not name.startswith("HEADCOUNT_") or name in known, name
+
+
+def test_the_settings_of_the_stack_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in SERVICES["headcount"]["environment"].items():
+        monkeypatch.setenv(name, re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", str(value)))
+    assert Settings().store_location.startswith("http://headcount:only-to-try-it@clickhouse:8123/")
+    made = GrafanaSettings()
+    assert made.clickhouse_host == "clickhouse"
+    assert not made.notifies
+
+
+def test_grafana_knows_every_secret_that_the_rendered_files_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in SERVICES["render"]["environment"].items():
+        monkeypatch.setenv(name, re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", str(value)))
+    monkeypatch.setenv("HEADCOUNT_GRAFANA_SLACK_URL", "https://slack.example/x")
+    done = CliRunner().invoke(_app(), ["grafana", "render", "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    text = "".join(path.read_text() for path in files if path.suffix == ".yaml")
+    named = set(re.findall(r"\$\{(HEADCOUNT_GRAFANA_\w+)\}", text))
+    assert named
+    assert named <= set(SERVICES["grafana"]["environment"])
+    home = SERVICES["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+    assert (tmp_path / Path(home).relative_to("/etc/grafana/provisioning")).exists()
+
+
+def test_the_commands_of_the_stack_exist() -> None:
+    for name in ("headcount", "render"):
+        command = [word for word in SERVICES[name]["command"] if not word.startswith(("-", "/"))]
+        assert CliRunner().invoke(_app(), [*command, "--help"]).exit_code == 0
+
+
+def test_the_image_installs_extras_that_exist() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    named = re.search(r'"/src\[(.*?)\]"', (DEPLOY / "Dockerfile").read_text())
+    assert named is not None
+    assert set(named[1].split(",")) <= set(extras)
+    assert SERVICES["headcount"]["build"]["dockerfile"] == "docs/deploy/Dockerfile"
+
+
+def test_the_agent_misbehaves_as_it_says(tmp_path: Path) -> None:
+    wanted = {
+        "returns": ("completed", None),
+        "lost": ("done_but_not_forwarded", "done_but_not_forwarded"),
+        "unheard": ("suspect_delivery_failure", "no_completion_event"),
+        "fails": ("blocked", "child_failed_unreported"),
+        "busy": ("completed", None),
+    }
+    policy = {"delivery_grace": "200ms", "skew": "100ms", "start_within": "300ms"}
+    with running_collector(tmp_path, policy=policy) as running:
+        agent = [sys.executable, str(DEPLOY / "agent.py"), "--rounds", "1", "--speed", "30"]
+        environment = {**os.environ, "HEADCOUNT_ENDPOINT": running.url, "HEADCOUNT_SPOOL": "off"}
+        subprocess.run(agent, env=environment, check=True, timeout=PATIENCE_S)
+        until = time.monotonic() + PATIENCE_S
+        while (found := _kinds(running)) != wanted and time.monotonic() < until:
+            pass
+        assert found == wanted
+
+
+def _kinds(running: Running) -> dict[str, tuple[str, str | None]]:
+    """Return status and class by the kind of child, which its run id begins with."""
+    runs = running.get("/api/v1/runs").json["runs"]
+    return {run["run"].split("-")[0]: (run["status"], run["class"]) for run in runs}
+
+
+def _app() -> Typer:
+    app = Typer()
+    collector_cli.commands(app)
+    cli.commands(app)
+    return app

@@ -16,6 +16,7 @@ import uvicorn
 from headcount_collector.addresses import Address
 from headcount_collector.api.app import create_app
 from headcount_collector.api.collector import Collector
+from headcount_collector.api.protocol import BoundedProtocol
 from headcount_collector.api.tls import grpc_credentials, tls_of
 from headcount_collector.errors import HeadcountError
 from headcount_collector.settings import Settings
@@ -26,7 +27,6 @@ _DRAIN_S = 10
 """How long requests that are under way may take to end after a signal."""
 _CONNECTIONS = 2048
 """Connections at once; one more is answered 503 and closed."""
-_HEADER_BYTES = 64 * 1024
 
 
 class AddressTaken(HeadcountError):
@@ -71,7 +71,7 @@ class Server(uvicorn.Server):
                 server_header=False,
                 timeout_graceful_shutdown=_DRAIN_S,
                 limit_concurrency=_CONNECTIONS,
-                h11_max_incomplete_event_size=_HEADER_BYTES,
+                http=BoundedProtocol,
                 **tls_of(collector.settings),
             )
         )

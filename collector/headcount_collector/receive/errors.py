@@ -29,6 +29,14 @@ class TooLarge(Refused):
     reason = "too_large"
 
 
+class TooSlow(Refused):
+    """The body did not arrive in time."""
+
+    status = 408
+    code = 4  # DEADLINE_EXCEEDED
+    reason = "too_slow"
+
+
 class WrongContent(Refused):
     """A content type or encoding that the receiver does not speak."""
 

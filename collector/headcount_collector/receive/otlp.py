@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from fastapi import APIRouter, Request, Response
 from google.protobuf import json_format
 from google.protobuf.message import Message
@@ -9,11 +11,14 @@ from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]  # ship
 from starlette.requests import ClientDisconnect
 
 from headcount_collector.receive.body import BODY_LIMIT, read_body
-from headcount_collector.receive.errors import Refused, WrongContent
+from headcount_collector.receive.errors import Refused, TooSlow, WrongContent
 from headcount_collector.receive.signals import JSON, PROTOBUF, Handle, Signals
 
+BODY_S = 30.0
+"""A body must be there within so many seconds: a sender that dribbles holds memory and a connection."""
 
-def otlp_router(signals: Signals, *, body_limit: int = BODY_LIMIT) -> APIRouter:
+
+def otlp_router(signals: Signals, *, body_limit: int = BODY_LIMIT, body_s: float = BODY_S) -> APIRouter:
     """Return the routes POST /v1/traces, /v1/metrics and /v1/logs."""
     router = APIRouter()
     counters = signals.counters
@@ -22,7 +27,7 @@ def otlp_router(signals: Signals, *, body_limit: int = BODY_LIMIT) -> APIRouter:
         content = JSON
         try:
             content = _content(request)
-            response = await handle(await read_body(request.stream(), request.headers, body_limit), content)
+            response = await handle(await _body(request, body_limit, body_s), content)
         except Refused as error:
             counters.refused(error.reason)
             return _refusal(error, content)
@@ -45,6 +50,14 @@ def otlp_router(signals: Signals, *, body_limit: int = BODY_LIMIT) -> APIRouter:
         return await answer(request, "logs", signals.logs)
 
     return router
+
+
+async def _body(request: Request, limit: int, within_s: float) -> bytes:
+    try:
+        async with asyncio.timeout(within_s):
+            return await read_body(request.stream(), request.headers, limit)
+    except TimeoutError:
+        raise TooSlow(f"the body did not arrive within {within_s:g} s") from None
 
 
 def _content(request: Request) -> str:

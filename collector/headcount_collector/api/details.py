@@ -12,13 +12,12 @@ from fastapi.responses import StreamingResponse
 from headcount_collector.api.collector import Collector
 from headcount_collector.api.health import Running
 from headcount_collector.api.lookup import run_named
-from headcount_collector.derive.loader import FactsLoader, RunKey
 from headcount_collector.derive.recorded import recorded
 from headcount_collector.replay.export import Recording, replay_lines
 from headcount_collector.watch.course import course_of
 from headcount_collector.watch.documents import Document, rfc3339
 from headcount_collector.watch.kin import kin_of
-from headcount_collector.watch.recording import arrivals_of
+from headcount_collector.watch.recording import arrivals_of, facts_of
 
 routes = APIRouter(prefix="/api/v1", tags=["runs"])
 
@@ -27,13 +26,15 @@ routes = APIRouter(prefix="/api/v1", tags=["runs"])
 def show_course(run: str, collector: Running, session: str | None = None) -> Document:
     """Give what lasted, what happened, and the gap that decided, for a picture of one run."""
     document = run_named(collector, run, session)
-    return course_of(collector.store, document, collector.settings.judged_by, time.time_ns())
+    facts = facts_of(collector.store, document)
+    return course_of(collector.store, document, facts, collector.settings.judged_by, time.time_ns())
 
 
 @routes.get("/runs/{run:path}/kin")
 def show_kin(run: str, collector: Running, session: str | None = None) -> Document:
     """List the runs around one: its parent, siblings, descendants, duplicates and earlier incarnations."""
-    return kin_of(collector.store, run_named(collector, run, session))
+    document = run_named(collector, run, session)
+    return kin_of(collector.store, document, facts_of(collector.store, document))
 
 
 @routes.get("/runs/{run:path}/evidence")
@@ -85,9 +86,9 @@ def export_replay(run: str, collector: Running, session: str | None = None) -> S
 
 
 def _replay(collector: Collector, document: Document) -> Iterator[str]:
-    key = RunKey(document["session"], document["run"])
-    arrivals, services = arrivals_of(collector.store, key.session, sorted({key.run, *document["names"]}))
-    facts = FactsLoader(collector.store).load([key]).get(key)
+    names = sorted({document["run"], *document["names"]})
+    arrivals, services = arrivals_of(collector.store, document["session"], names)
+    facts = facts_of(collector.store, document)
     heard: frozenset[str] = frozenset()
     if facts is not None and facts.dispatch is not None and facts.neighbours.kind_heard_at is not None:
         heard = frozenset({facts.dispatch.agent or ""}) - {""}

@@ -53,6 +53,7 @@ _environment.globals |= {
     "status_named": words.status_named,
     "what": words.what,
     "advice": words.advice,
+    "besides": words.besides,
     "recover_command": words.recover_command,
     "run_url": words.run_url,
     "api_url": words.api_url,

@@ -29,8 +29,9 @@ from headcount_collector.page.words import run_url
 from headcount_collector.watch.course import course_of
 from headcount_collector.watch.documents import Document, rfc3339
 from headcount_collector.watch.kin import kin_of
+from headcount_collector.watch.recording import facts_of
 from headcount_collector.watch.search import LONGEST, search
-from headcount_collector.watch.timeline import timeline_of
+from headcount_collector.watch.timeline import timeline
 from headcount_collector.watch.verdicts import ORDERS
 
 routes = APIRouter(tags=["page"], include_in_schema=False, default_response_class=HTMLResponse)
@@ -66,12 +67,14 @@ _WAYS = {
 
 def address(request: Request) -> str:
     """Return the path and query that were asked for."""
-    path = (
-        quote(request.url.path, safe="/%:@!$&'()*+,;=~-._")
-        if "%" not in request.url.path
-        else request.url.path
-    )
+    path = raw_path(request)
     return path + (f"?{request.url.query}" if request.url.query else "")
+
+
+def raw_path(request: Request) -> str:
+    """Return the path as it was sent: an id may contain what a decoded path would take for something else."""
+    raw: bytes | None = request.scope.get("raw_path")
+    return quote(request.url.path, safe="/") if raw is None else raw.decode("latin-1").partition("?")[0]
 
 
 Address = Annotated[str, Depends(address)]
@@ -193,7 +196,7 @@ def _base(request: Request, **fixed: str) -> Callable[..., str]:
 
     def made(**other: object) -> str:
         query = {**given, **fixed, **{name: str(value) for name, value in other.items()}}
-        return f"{quote(request.url.path, safe='/%')}?{urlencode(query)}"
+        return f"{raw_path(request)}?{urlencode(query)}"
 
     return made
 
@@ -212,18 +215,19 @@ def show_run(
     """Show one run in full."""
     document = run_named(collector, run, session)
     key = document["session"], document["run"]
-    course = course_of(collector.store, document, collector.settings.judged_by, time.time_ns())
+    facts = facts_of(collector.store, document)
+    course = course_of(collector.store, document, facts, collector.settings.judged_by, time.time_ns())
     records = evidence_of(collector, document, _EVIDENCE, offset) if evidence else None
     base = _base(request, evidence="true")
     return rendered(
         "run.html",
         run={
             **document,
-            "timeline": _with_gaps(timeline_of(collector.store, *key)),
+            "timeline": _with_gaps([] if facts is None else timeline(facts)),
             "transitions": collector.verdicts.transitions(*key),
         },
         picture=picture_of(course),
-        kin=kin_of(collector.store, document),
+        kin=kin_of(collector.store, document, facts),
         relations=_RELATIONS,
         evidence=records,
         evidence_offset=offset,

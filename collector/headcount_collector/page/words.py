@@ -78,6 +78,15 @@ def what(document: Document) -> str:
     return finding(document)
 
 
+def besides(document: Document) -> list[str]:
+    """Say of an abnormal run for whom or what it waits, and what it is in the middle of."""
+    if document["class"] is None:
+        return []
+    waits = [line for line in document["evidence"] if line.startswith("waits (")]
+    calls = [line for line in document["in_flight"] if not (waits and line.startswith("wait "))]
+    return waits + calls
+
+
 def advice(document: Document) -> str:
     """Say what to do about an abnormal run, and what not."""
     if document["leaning"] in _LEANING_ADVICE:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from headcount_collector.derive.loader import FactsLoader, RunKey
+from headcount_collector.derive.loader import RunKey
 from headcount_collector.derive.recorded import Call, calls_of
 from headcount_collector.evidence.moment import moment_ns
 from headcount_collector.judge.facts import Facts
@@ -26,10 +26,9 @@ Mark = tuple[str, str, int, str]
 """(lane, kind, moment, text)."""
 
 
-def course_of(store: Store, document: Document, policy: Policy, now_ns: int) -> Document:
+def course_of(store: Store, document: Document, facts: Facts | None, policy: Policy, now_ns: int) -> Document:
     """Return `begins`, `ends`, `bars`, `marks`, `gap` of a judged run; a run that is open lasts until `now_ns`."""
     key = RunKey(document["session"], document["run"])
-    facts = FactsLoader(store).load([key]).get(key)
     if facts is None:
         return {"begins": None, "ends": None, "bars": [], "marks": [], "gap": None, "lanes": list(LANES)}
     calls = calls_of(store, key.session, facts.names or (key.run,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from headcount_collector.derive.loader import FactsLoader, RunKey
+from headcount_collector.judge.facts import Facts
 from headcount_collector.store.client import Store
 from headcount_collector.watch.documents import Document
 
@@ -14,11 +14,9 @@ RELATIONS = ("parent", "owner", "incarnations", "children", "twins", "successors
 _INCARNATION = re.compile(r"#\d+$")
 
 
-def kin_of(store: Store, document: Document) -> Document:
+def kin_of(store: Store, document: Document, facts: Facts | None) -> Document:
     """Return verdicts by their relation to this run (RELATIONS); at most 50 of each."""
     session, run = document["session"], document["run"]
-    key = RunKey(session, run)
-    facts = FactsLoader(store).load([key]).get(key)
     near = facts.neighbours if facts is not None else None
     children = list(document["child_sessions"]) or [run]
     found: dict[str, list[Document]] = {

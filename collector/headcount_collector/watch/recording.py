@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from headcount_collector.derive.loader import FactsLoader, RunKey
 from headcount_collector.derive.recorded import Recorded, recorded
 from headcount_collector.evidence import wire
 from headcount_collector.evidence.record import AttributeValue, Record
 from headcount_collector.evidence.short_line import attributes_of
+from headcount_collector.judge.facts import Facts
 from headcount_collector.store.client import Store
+from headcount_collector.watch.documents import Document
 
 MOST = 100_000
 """Records of one session that are read at most."""
@@ -22,6 +25,12 @@ def arrivals_of(
     services = {row.agent: row.service for row in rows if row.event == "dispatch" and row.agent}
     dispatched_in = {row.span_id for row in rows if row.event == "dispatch"}
     return tuple(_arrivals(rows, dispatched_in)), services
+
+
+def facts_of(store: Store, document: Document) -> Facts | None:
+    """Return the facts of a judged run as they are now; None where nothing is stored of it any more."""
+    key = RunKey(document["session"], document["run"])
+    return FactsLoader(store).load([key]).get(key)
 
 
 def _arrivals(rows: Sequence[Recorded], dispatched_in: set[str]) -> Iterator[tuple[int, Record]]:

@@ -25,7 +25,7 @@ REQUIREMENTS: dict[str, list[str]] = {
 }
 """By the extra that each is for: what its program needs besides."""
 NPM = {"claude-code": ["@anthropic-ai/claude-code"]}
-LIGHT = ("openai-agents", "langchain", "pydantic-ai")
+LIGHT = ("openai-agents", "pydantic-ai")
 """What is built and tested by default: the others take a gigabyte, or minutes."""
 STAMP = ".complete"
 

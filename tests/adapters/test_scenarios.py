@@ -194,3 +194,16 @@ def test_a_result_that_is_not_forwarded_is_found(
     assert ended is not None
     assert launched(ended + 29 * SECOND).status == "active"
     assert launched(ended + 31 * SECOND).status == "done_but_not_forwarded"
+
+
+def test_a_handoff_is_given_away_and_nobody_waits_for_it(play: Callable[[Adapter, str], Played]) -> None:
+    played = play(Adapter("openai_agents", "openai-agents"), "handoff")
+    (verdict,) = played.judge(played.end_ns + 3600 * SECOND).values()
+    assert (verdict.status, verdict.outcome) == ("completed", "dismissed")
+    assert "dismiss" in played.of(verdict.run)
+
+
+def test_a_sub_agent_of_deepagents_goes_by_its_type(play: Callable[[Adapter, str], Played]) -> None:
+    played = play(Adapter("langchain", "langchain"), "deepagents")
+    (verdict,) = played.judge(played.end_ns + 3600 * SECOND).values()
+    assert (verdict.status, verdict.agent, verdict.tool_calls) == ("completed", "researcher", 1)

@@ -16,7 +16,7 @@ import typer
 from fastapi.routing import APIRoute
 
 import headcount.testing
-from headcount_collector.api import actions, details, events, health, hooks, observer, runs, sessions
+from headcount_collector.api import actions, details, events, health, hooks, observer, rejudge, runs, sessions
 from headcount_collector.cli import commands
 from headcount_collector.cli.story import EXPECTED
 from headcount_collector.cli.words import STATUS_WORDS
@@ -97,7 +97,7 @@ def test_every_command_and_option_is_in_the_table() -> None:
 def test_every_route_is_in_the_table() -> None:
     served = OTLP_ROUTES | {
         f"{method} {route.path.replace(':path', '')}"
-        for part in (actions, details, events, health, hooks, incidents, observer, pages, runs, sessions)
+        for part in (actions, details, events, health, hooks, incidents, observer, pages, rejudge, runs, sessions)
         for route in part.routes.routes
         if isinstance(route, APIRoute)
         for method in route.methods or ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from headcount_collector.api import actions, backups, details, events, health, hooks, observer, runs, sessions
+from headcount_collector.api import actions, backups, details, events, health, hooks, observer, rejudge, runs, sessions
 from headcount_collector.api.clickhouse import clickhouse_routes
 from headcount_collector.api.collector import Collector
 from headcount_collector.api.guard import Guard
@@ -21,7 +21,7 @@ def create_app(collector: Collector) -> FastAPI:
     collector.watch.add_listener(app.state.pulse)
     app.include_router(collector.intake.router)
     # What asks for more of one run comes before the run itself, whose id may contain anything.
-    for part in (hooks, actions, details, runs, sessions, events, observer, backups, health):
+    for part in (hooks, actions, details, runs, sessions, events, observer, rejudge, backups, health):
         app.include_router(part.routes)
     for listener in collector.listeners:
         app.include_router(listener.routes)

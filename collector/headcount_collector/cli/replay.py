@@ -11,14 +11,22 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from headcount_collector.cli.client import Client
 from headcount_collector.cli.console import out, print_json, told
-from headcount_collector.cli.options import Json
+from headcount_collector.cli.options import Config, Json, Url
 from headcount_collector.cli.policy_file import read_policy_table
+from headcount_collector.cli.rejudge import (
+    page_of_rejudgement,
+    range_of,
+    rejudged_by_collector,
+    rejudged_in_store,
+)
 from headcount_collector.cli.runs import RunsTable
 from headcount_collector.cli.serve import need_engine
-from headcount_collector.cli.words import STATUS_WORDS
+from headcount_collector.cli.words import STATUS_WORDS, Document
 from headcount_collector.errors import HeadcountError
 from headcount_collector.judge.policy import Policy
+from headcount_collector.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from headcount_collector.replay.run import ReplayReport
@@ -31,8 +39,8 @@ class ReplayCommandError(HeadcountError):
 @told
 def replay(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Replay files, or folders of *.jsonl.")
-    ],
+        list[Path] | None, typer.Argument(metavar="FILE...", help="Replay files, or folders of *.jsonl.")
+    ] = None,
     check: Annotated[
         bool,
         typer.Option("--check", help="Only check what the files expect; exit code 1 where it does not hold."),
@@ -43,9 +51,41 @@ def replay(
             metavar="FILE", help="Judge by the [policy] of this TOML file instead of each file's own."
         ),
     ] = None,
+    begin: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="MOMENT",
+            help="Instead of files, judge the stored runs dispatched from here on: RFC 3339, or as 24h ago.",
+        ),
+    ] = None,
+    end: Annotated[
+        str | None, typer.Option("--to", metavar="MOMENT", help="End of that range; now, if left out.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Read this folder's store, over which no collector runs.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many stored runs.")] = 10_000,
     as_json: Json = False,
+    url: Url = None,
+    config: Config = None,
 ) -> None:
-    """Judge recorded evidence at the speed of the machine."""
+    """Judge recorded evidence at the speed of the machine; or stored runs by another policy."""
+    if begin is not None:
+        if files or check:
+            raise ReplayCommandError("--from judges what is stored: give no files and no --check with it")
+        if policy is None:
+            raise ReplayCommandError("--from needs --policy FILE: the policy to compare with the present one")
+        compared = _compared(
+            load_settings(config, url=url, data=data), range_of(begin, end), policy, data, limit
+        )
+        if as_json:
+            print_json(compared)
+        else:
+            out().print(page_of_rejudgement(compared))
+        return
+    if not files or end is not None or data is not None:
+        raise ReplayCommandError("give replay files, or a range of stored runs: --from MOMENT --policy FILE")
     need_engine()
     chosen = None if policy is None else Policy.from_mapping(read_policy_table(policy, f"--policy {policy}"))
     reports = []
@@ -59,6 +99,17 @@ def replay(
         _print_summary(out(), reports)
     if check and not all(report.passed for report in reports):
         raise typer.Exit(1)
+
+
+def _compared(
+    settings: Settings, moments: tuple[str, str], policy: Path, data: Path | None, limit: int
+) -> Document:
+    """Compare the present policy with another over stored runs: of a folder, or by way of a running collector."""
+    table = read_policy_table(policy, f"--policy {policy}")
+    Policy.from_mapping(table)
+    if data is not None:
+        return rejudged_in_store(settings, *moments, table, limit)
+    return rejudged_by_collector(Client.of(settings), *moments, table, limit)
 
 
 def _replayed(files: list[Path], policy: Policy | None) -> Iterator[ReplayReport]:

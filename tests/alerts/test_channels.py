@@ -127,6 +127,18 @@ def test_a_slack_bot_writes_one_message_edits_it_and_says_steps_in_its_thread() 
     assert (reminder["reply_broadcast"], closing["reply_broadcast"]) == (True, False)
 
 
+def test_a_slack_message_that_somebody_deleted_is_written_anew() -> None:
+    api = SlackApi()
+    with peer(api) as server:
+        bot = SlackBot("xoxb-1", "C1", TEXTS, api=server.url + "/api/")
+        reference = bot.send(parcel())
+        first = api.messages.pop(reference.split(":")[1])
+        api.messages["0.1"] = {}
+        again = bot.send(parcel("reminded", 2, reference))
+    assert again != reference
+    assert api.messages[again.split(":")[1]]["blocks"] != first["blocks"]
+
+
 def test_an_open_incident_in_slack_has_a_button_and_its_press_says_who() -> None:
     api = SlackApi()
     with peer(api) as server:

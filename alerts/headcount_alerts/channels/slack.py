@@ -20,6 +20,7 @@ ACKNOWLEDGE = "headcount_acknowledge"
 _LATER = frozenset(
     {"ratelimited", "rate_limited", "internal_error", "fatal_error", "service_unavailable", "request_timeout"}
 )
+_GONE = ("message_not_found", "cant_update_message", "edit_window_closed")
 _LONGEST = 2900
 """Characters of a section's text; Slack takes 3000."""
 
@@ -49,10 +50,14 @@ class SlackBot:
         document = parcel.document | {"repeat": parcel.repeat}
         content = self._content(document)
         if not parcel.reference:
-            answer = self._call("chat.postMessage", {"channel": self._channel, **content, **_QUIET})
-            return f"{answer['channel']}:{answer['ts']}"
+            return self._post(content)
         channel, _, ts = parcel.reference.rpartition(":")
-        self._call("chat.update", {"channel": channel, "ts": ts, **content})
+        try:
+            self._call("chat.update", {"channel": channel, "ts": ts, **content})
+        except ChannelError as error:
+            if not any(reason in str(error) for reason in _GONE):
+                raise
+            return self._post(content)  # somebody deleted it; the incident stands all the same
         if document["step"] != "updated":
             said = self._texts.title(document, "slack").strip()
             # A reminder that nobody sees outside of its thread reminds nobody.
@@ -60,6 +65,10 @@ class SlackBot:
             reply = {"channel": channel, "thread_ts": ts, "text": said, "reply_broadcast": loud}
             self._call("chat.postMessage", {**reply, **_QUIET})
         return parcel.reference
+
+    def _post(self, content: dict[str, Any]) -> str:
+        answer = self._call("chat.postMessage", {"channel": self._channel, **content, **_QUIET})
+        return f"{answer['channel']}:{answer['ts']}"
 
     def _content(self, document: Document) -> dict[str, Any]:
         title = self._texts.title(document, "slack").strip()

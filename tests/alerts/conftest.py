@@ -12,7 +12,7 @@ from headcount_collector.store import Store, migrate
 _NUMBERS = count(1)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def engine() -> Iterator[Store]:
     store = Store.open(":memory:")
     yield store

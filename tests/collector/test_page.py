@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from tests.collector.page_evidence import HOSTILE, commit, hostile, record, stor
 from tests.collector.running import Answer, Running, eventually, running_collector
 
 HTML = {"Accept": "text/html"}
+HOOKS = Path(__file__).parents[1] / "captures/claude-code/teammate-mute/hooks.jsonl"
+TEAMMATE = "toolu_9106fea11ef1427aa9b2"
 FORM = "application/x-www-form-urlencoded"
 
 
@@ -203,7 +206,11 @@ def test_the_api_dismisses_too(running: Running) -> None:
 
 def test_an_exported_run_is_judged_the_same_elsewhere(running: Running, tmp_path: Path) -> None:
     """The file carries its own expectation: status, class, severity and signals of the run it was made from."""
-    for run in ("reviewer-7", "migrator-2", "asker-1"):
+    for line in HOOKS.read_text().splitlines()[:-1]:
+        running.post("/hooks/claude-code", json.dumps(json.loads(line)["body"]).encode())
+    eventually(lambda: running.get("/api/v1/runs?mode=teammate").json["total"])
+    eventually(lambda: running.get(f"/api/v1/runs/{TEAMMATE}").json["clocks"]["last_progress_at"])
+    for run in ("reviewer-7", "migrator-2", "asker-1", TEAMMATE):
         exported = running.get(f"/api/v1/runs/{run}/replay")
         assert '"expect"' in exported.body.decode().splitlines()[-1]
         (tmp_path / f"{run}.jsonl").write_bytes(exported.body)

@@ -64,9 +64,20 @@ def line_of(record: Record, at_ns: int, t0_ns: int) -> dict[str, object]:
     try:
         record_of(line, t0_ns)
     except LineError:
-        request = export_request([_plain(record)])
-        return {**at, "otlp": MessageToDict(request, preserving_proto_field_name=False)}
+        return {**at, "otlp": _otlp_json(_plain(record))}
     return line
+
+
+def _otlp_json(record: Record) -> dict[str, object]:
+    """Return a request in OTLP/JSON, which writes ids in hexadecimal where the JSON of protobuf has base64."""
+    request = export_request([record])
+    scope = request.resource_spans[0].scope_spans[0]
+    spans = [MessageToDict(span) for span in scope.spans]
+    for span, sent in zip(spans, scope.spans, strict=True):
+        span["traceId"], span["spanId"] = sent.trace_id.hex(), sent.span_id.hex()
+    resource_spans = MessageToDict(request)["resourceSpans"]
+    resource_spans[0]["scopeSpans"][0]["spans"] = spans
+    return {"resourceSpans": resource_spans}
 
 
 def _said(record: Record) -> dict[str, object]:

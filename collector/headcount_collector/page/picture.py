@@ -56,10 +56,8 @@ class Scale:
     begins: int
     ends: int
 
-    def x(self, moment: str | None) -> float:
-        """Return where a moment lies; none is the end."""
-        if moment is None:
-            return 100.0
+    def x(self, moment: str) -> float:
+        """Return where a moment lies."""
         part = (moment_ns(moment) - self.begins) / max(1, self.ends - self.begins)
         return round(min(100.0, max(0.0, part * 100)), 3)
 
@@ -111,6 +109,8 @@ class Picture:
     lines: tuple[Mark, ...]
     gap: Bar | None
     gap_length: str
+    now: float | None
+    """Where the present lies, if the picture goes beyond it."""
     ticks: tuple[tuple[float, str], ...]
     text: str
 
@@ -139,7 +139,8 @@ def picture_of(course: Document) -> Picture | None:
         top=_TOP,
         bottom=bottom,
         lanes=tuple((places[lane], LANE_WORDS.get(lane, lane)) for lane in used),
-        bars=tuple(_bar(bar, places[bar["lane"]] + 15, scale) for bar in course["bars"]),
+        bars=tuple(_bar(bar, places[bar["lane"]] + 15, scale, course["until"]) for bar in course["bars"]),
+        now=scale.x(course["until"]) if course["until"] != course["ends"] else None,
         marks=tuple(marks),
         lines=tuple(lines),
         gap=shaded,
@@ -149,11 +150,11 @@ def picture_of(course: Document) -> Picture | None:
     )
 
 
-def _bar(bar: Document, y: int, scale: Scale) -> Bar:
+def _bar(bar: Document, y: int, scale: Scale, until: str) -> Bar:
     x = scale.x(bar["from"])
     length = between_ns(bar["from"], bar["to"])
     text = bar["text"] + (f", {span(length)}" if length is not None else ", still under way")
-    return Bar(x, max(0.25, scale.x(bar["to"]) - x), y, bar["kind"], text, bar["to"] is None)
+    return Bar(x, max(0.25, scale.x(bar["to"] or until) - x), y, bar["kind"], text, bar["to"] is None)
 
 
 def between_ns(begin: str, end: str | None) -> int | None:

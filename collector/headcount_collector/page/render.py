@@ -64,6 +64,7 @@ _environment.globals |= {
     "account_parts": words.account_parts,
     "incident_url": words.incident_url,
     "incident_title": words.incident_title,
+    "wrong_words": words.wrong_words,
     "severity_signs": words.SEVERITY_SIGNS,
     "shapes": SHAPES,
     "observer": None,

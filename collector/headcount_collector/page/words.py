@@ -196,6 +196,15 @@ def incident_url(incident: Mapping[str, Any]) -> str:
     return f"/incidents/{quote(str(incident['id']), safe='')}"
 
 
+def wrong_words(wrong: Mapping[str, Any]) -> str:
+    """Say what is wrong with a run of an incident: what its class means, or the name of its signal."""
+    if wrong["kind"] == "class":
+        if wrong["leaning"] in LEANING_WORDS:
+            return LEANING_WORDS[wrong["leaning"]]
+        return CLASS_WORDS.get(wrong["name"], labelled(wrong["name"]))
+    return labelled(wrong["name"])
+
+
 def incident_title(incident: Document) -> str:
     """Say whom an incident is about."""
     kind, owner = incident["kind"], owner_name(incident["owner"])

@@ -27,10 +27,21 @@ Mark = tuple[str, str, int, str]
 
 
 def course_of(store: Store, document: Document, facts: Facts | None, policy: Policy, now_ns: int) -> Document:
-    """Return `begins`, `ends`, `bars`, `marks`, `gap` of a judged run; a run that is open lasts until `now_ns`."""
+    """Return `begins`, `ends`, `until`, `bars`, `marks`, `gap` of a judged run.
+
+    `until` is where its story stops: now, if the run is open. The picture may end later, at a deadline that is ahead.
+    """
     key = RunKey(document["session"], document["run"])
     if facts is None:
-        return {"begins": None, "ends": None, "bars": [], "marks": [], "gap": None, "lanes": list(LANES)}
+        return {
+            "begins": None,
+            "ends": None,
+            "until": None,
+            "bars": [],
+            "marks": [],
+            "gap": None,
+            "lanes": list(LANES),
+        }
     calls = calls_of(store, key.session, facts.names or (key.run,))
     bars = [*_bars(facts, calls)]
     attended = facts.dispatch is not None and facts.dispatch.attended
@@ -39,16 +50,20 @@ def course_of(store: Store, document: Document, facts: Facts | None, policy: Pol
     begins = min([facts.first_at, *(bar[2] for bar in bars), *(mark[2] for mark in marks)])
     is_open = document["status"] not in ("completed", "recovered")
     lasts = [bar[3] for bar in bars if bar[3] is not None] + [mark[2] for mark in marks]
-    ends = max([*lasts, begins + SECOND, *([now_ns] if is_open else [])])
-    gap = _gap(document, facts, ends)
+    until = max(now_ns, begins + SECOND) if is_open else max([*lasts, begins + SECOND])
+    # A deadline far ahead must not press the past into a corner.
+    ends = max(until, min(max(lasts, default=until), 2 * until - begins))
+    gap = _gap(document, facts, until)
     return {
         "begins": rfc3339(begins),
         "ends": rfc3339(ends),
+        "until": rfc3339(until),
         "lanes": list(LANES),
         "bars": [_bar_document(bar) for bar in _joined(bars, (ends - begins) // _BUCKETS)],
         "marks": [
             {"lane": lane, "kind": kind, "at": rfc3339(at), "text": text}
             for lane, kind, at, text in sorted(marks, key=lambda mark: mark[2])
+            if at <= ends
         ],
         "gap": gap,
     }

@@ -66,6 +66,7 @@ def _tell(settings: Settings, url: str, grpc: str | None) -> None:
     console = out()
     console.print(Text.assemble(("headcount", "bold"), " is ready"))
     for name, value in (
+        ("page", f"{url}/"),
         ("OTLP/HTTP", f"{url}/v1/traces"),
         ("OTLP/gRPC", grpc or "off"),
         ("hooks", f"{url}/hooks/claude-code"),

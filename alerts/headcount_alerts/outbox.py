@@ -98,6 +98,7 @@ class Outbox:
         self._told = told
         self._jitter = jitter
         self._lock = threading.Lock()
+        self.sent = self.failures = self.dead = 0
         self.lanes = {line.name: Lane(line) for line in lines}
 
     def restore(self, now: int) -> None:
@@ -127,6 +128,12 @@ class Outbox:
         for former_entry, entry in superseded:
             if former_entry.step != "refresh":
                 self._record(former_entry, entry.decided_at, "superseded", f"by {entry.id}")
+
+    @property
+    def waiting(self) -> int:
+        """Return how many messages are on their way."""
+        with self._lock:
+            return sum(len(lane.waiting) for lane in self.lanes.values())
 
     def deliver(self, channel: str, now: Callable[[], int]) -> int | None:
         """Send what is due on one channel, and return when to come back; None where nothing waits."""
@@ -165,6 +172,7 @@ class Outbox:
         self._gone(lane, waiting)
         if got:
             lane.references[entry.incident] = got
+        self.sent += 1
         if kept:
             self._record(entry, now(), "sent", "", reference=got)
         if entry.document["state"] == "closed":
@@ -172,6 +180,7 @@ class Outbox:
 
     def _failed(self, lane: Lane, waiting: _Waiting, error: ChannelError, now: int) -> None:
         entry = waiting.entry
+        self.failures += 1
         waiting.tries += 1
         waiting.first_failure = waiting.first_failure or now
         if entry.step == "refresh":
@@ -181,6 +190,7 @@ class Outbox:
         spent = now - waiting.first_failure >= lane.line.give_up_after_s * SECOND
         if not error.retryable or spent:
             self._gone(lane, waiting)
+            self.dead += 1
             self._record(entry, now, "dead", str(error))
             self._told(entry, "gave_up", f"{lane.line.name} did not take message {entry.number}: {error}")
             return

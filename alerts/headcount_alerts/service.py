@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from headcount_alerts.addressing import Addressing, entry_of
@@ -35,6 +37,18 @@ log = logging.getLogger(__name__)
 
 _REMEMBERED = 24 * 3600 * SECOND
 """How long closed incidents and ended silences are kept in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """How the alerts stand; counters since the start of the process."""
+
+    open_incidents: Mapping[str, int]
+    """By severity."""
+    waiting: int
+    sent: int
+    failures: int
+    dead: int
 
 
 class Alerts:
@@ -132,6 +146,19 @@ class Alerts:
             self._beat(now, failed=True)
             raise
         self._beat(now)
+
+    def numbers(self) -> Numbers:
+        """Return how the alerts stand."""
+        with self._lock:
+            severities = Counter(incident.severity for incident in self.ladder.open.values())
+        outbox = self.outbox
+        return Numbers(
+            {"page": severities["page"], "warn": severities["warn"]},
+            outbox.waiting,
+            outbox.sent,
+            outbox.failures,
+            outbox.dead,
+        )
 
     def acknowledge(self, number: str, by: str, now: int | None = None) -> Incident:
         """Acknowledge an open incident. Raises UnknownIncident."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from fastapi import APIRouter
 
 from headcount_alerts.api import routes_of
 from headcount_alerts.service import Alerts
 from headcount_alerts.settings import load_alerts
+from headcount_collector.api.metrics import Metric, counter, gauge
 from headcount_collector.watch.listener import Host
 from headcount_collector.watch.tick import Tick, TickReport
 
@@ -33,6 +36,21 @@ class ServedAlerts:
     def after_tick(self, report: TickReport) -> None:
         """Take in one tick."""
         self.alerts.after_tick(report)
+
+    def metrics(self) -> Iterator[Metric]:
+        """Return the numbers of incidents and of the outbox."""
+        numbers = self.alerts.numbers()
+        says = "Incidents that are open."
+        yield Metric("headcount_open_incidents", "gauge", says, numbers.open_incidents, "severity")
+        yield gauge(
+            "headcount_alert_messages_waiting", "Messages on their way to a channel.", numbers.waiting
+        )
+        for name, says, value in (
+            ("sent", "Messages that a channel took.", numbers.sent),
+            ("send_failures", "Attempts that a channel refused or did not answer.", numbers.failures),
+            ("dead", "Messages that were given up.", numbers.dead),
+        ):
+            yield counter(f"headcount_alert_messages_{name}_total", says, value)
 
     def close(self) -> None:
         """Stop sending."""

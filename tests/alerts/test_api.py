@@ -194,6 +194,14 @@ def test_the_doctor_is_told_whether_a_test_message_arrives(running: Running) -> 
     assert broken[:2] == ("wrong", "the table [alerts] cannot be used")
 
 
+def test_prometheus_sees_incidents_and_the_outbox(running: Running) -> None:
+    tell(running, *lost("r5", "counted"))
+    eventually(lambda: incidents(running, session="counted"))
+    text = running.get("/metrics").body.decode()
+    assert 'headcount_open_incidents{severity="page"} ' in text
+    assert "headcount_alert_messages_dead_total 0" in text
+
+
 def test_check_draws_the_tree_and_names_what_is_wrong(tmp_path: Path) -> None:
     config = tmp_path / "headcount.toml"
     config.write_text(

@@ -140,6 +140,7 @@ class Collector:
             *_intake_metrics(self.intake),
             *self.housekeeping.metrics(),
             *_hook_metrics(self.hooks),
+            *(metric for listener in self.listeners for metric in listener.metrics()),
         ]
 
     def _submit(self, message: bytes) -> Future[int]:

@@ -7,6 +7,7 @@ import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -22,6 +23,8 @@ from headcount_collector.settings import Settings, SettingsError, load_settings
 
 State = Literal["ok", "warning", "wrong"]
 _STYLES = {"ok": "green", "warning": "yellow", "wrong": "bold red"}
+GROUP = "headcount.doctor"
+"""Entry points: functions of the settings that yield (state, what, mend), for what other packages look at."""
 _LOW_BYTES = 2 * 1024**3
 
 
@@ -63,6 +66,9 @@ def findings(config: Path | None, url: str | None) -> Iterator[Finding]:
     yield from _secrets(settings)
     yield from _collector(settings)
     yield from _exporters(settings)
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        for state, what, mend in entry.load()(settings):
+            yield Finding(state, what, mend)
 
 
 def _installed(settings: Settings) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -15,6 +15,7 @@ from headcount_collector.watch.tick import Tick, TickReport
 if TYPE_CHECKING:
     from fastapi import APIRouter
 
+    from headcount_collector.api.metrics import Metric
     from headcount_collector.settings import Settings
 
 GROUP = "headcount.tick_listeners"
@@ -52,6 +53,9 @@ class ServingListener(TickListener, Protocol):
 
     def close(self) -> None:
         """Stop, after the last tick."""
+
+    def metrics(self) -> Iterable[Metric]:
+        """Return its own numbers."""
 
 
 @dataclass(frozen=True, slots=True)

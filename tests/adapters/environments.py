@@ -17,7 +17,7 @@ FOLDER = ROOT / ".venv-adapters"
 REQUIREMENTS: dict[str, list[str]] = {
     "openai-agents": [],
     "langchain": ["langchain>=1.5,<2", "langgraph>=1.2,<2", "deepagents>=0.7,<0.8"],
-    "pydantic-ai": [],
+    "pydantic-ai": ["opentelemetry-instrumentation"],
     "claude-agent-sdk": [],
     "agent-framework": [],
     "google-adk": [],

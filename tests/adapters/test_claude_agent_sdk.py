@@ -45,7 +45,7 @@ def play(running: Running, tmp_path: Path) -> Callable[[str], None]:
                     "MODEL_URL": model.url,
                     "HEADCOUNT_ENDPOINT": running.url,
                     "HEADCOUNT_SPOOL": "off",
-                    "HEADCOUNT_TEST_HANG_S": "12",
+                    "HEADCOUNT_TEST_HANG_S": "30",
                     "NO_PROXY": "127.0.0.1",
                 },
                 cwd=tmp_path,

@@ -207,3 +207,31 @@ def test_a_sub_agent_of_deepagents_goes_by_its_type(play: Callable[[Adapter, str
     played = play(Adapter("langchain", "langchain"), "deepagents")
     (verdict,) = played.judge(played.end_ns + 3600 * SECOND).values()
     assert (verdict.status, verdict.agent, verdict.tool_calls) == ("completed", "researcher", 1)
+
+
+def test_a_program_without_a_line_of_ours_is_watched(tmp_path: Path) -> None:
+    python = python_of("pydantic-ai")
+    if python is None:
+        pytest.skip("no environment: make adapters ADAPTERS=pydantic-ai")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("OTEL_", "HEADCOUNT_"))}
+    with Receiver() as receiver:
+        ended = subprocess.run(
+            [
+                str(python.with_name("opentelemetry-instrument")),
+                str(python),
+                str(PROGRAMS / "no_line_program.py"),
+            ],
+            env={
+                **kept,
+                "HEADCOUNT_ENDPOINT": receiver.endpoint,
+                "HEADCOUNT_SPOOL": "off",
+                "HOME": str(tmp_path),
+            },
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+        )
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        events = [span.event for span in receiver.wait_for(6)]
+    assert {"dispatch", "start", "first_token", "child_done", "completion_forwarded"} <= set(events)

@@ -14,6 +14,10 @@ _HTML = frozenset({"mailto", "mailtos"})
 _PLAIN = frozenset({"pagerduty", "sns", "twilio", "signal", "signals", "syslog", "json", "jsons"})
 
 
+_LONGEST = {"pagerduty": 1000}
+"""Characters of title and body together, where a service refuses more and apprise does not cut."""
+
+
 class AppriseChannel:
     """Sends one message a step to one apprise URL."""
 
@@ -35,10 +39,15 @@ class AppriseChannel:
         style, kind = self._style()
         level = {"page": apprise.NotifyType.FAILURE, "warn": apprise.NotifyType.WARNING}
         closed = document["state"] == "closed"
+        title = self._texts.title(document, style).strip()
+        room = _LONGEST.get(self._scheme)
+        if room is not None:
+            title = title[: room // 2]
+        body = self._texts.body(document, style)[: None if room is None else room - len(title)]
         with apprise.LogCapture(level=logging.WARNING) as said:  # type: ignore[no-untyped-call]  # apprise has no types here
             sent = self._target.notify(
-                body=self._texts.body(document, style),
-                title=self._texts.title(document, style).strip(),
+                body=body,
+                title=title,
                 notify_type=apprise.NotifyType.SUCCESS
                 if closed
                 else level.get(document["severity"], apprise.NotifyType.INFO),

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 CODE := instrumentation collector dashboards alerts tests benchmarks
-BENCHMARKS := $(notdir $(basename $(wildcard benchmarks/intake.py benchmarks/tick.py benchmarks/shim.py benchmarks/alerts.py)))
+BENCHMARKS := $(notdir $(basename $(wildcard benchmarks/intake.py benchmarks/tick.py benchmarks/shim.py benchmarks/alerts.py benchmarks/dashboards.py)))
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
@@ -37,7 +37,7 @@ test: check ## check, then every test, with branch coverage
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
-bench: $(STAMP) ## print the figures of intake, tick, shim and alerts, with the machine described
+bench: $(STAMP) ## print the figures of intake, tick, shim, alerts and dashboards, with the machine described
 	for name in $(BENCHMARKS); do $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 faults: $(STAMP) ## print which faults of the suite are found, how late, and what was called a fault and was none
@@ -46,8 +46,12 @@ faults: $(STAMP) ## print which faults of the suite are found, how late, and wha
 adapters: $(STAMP) ## build the environments of the adapters' tests; ADAPTERS=all for every one
 	$(BIN)/python -m tests.adapters.environments $(ADAPTERS)
 
-pictures: $(STAMP) ## make the pictures of the page in docs/pictures anew, in a real browser
+pictures: $(STAMP) ## make the pictures of page and dashboards in docs/pictures anew
 	HEADCOUNT_PICTURES=docs/pictures $(BIN)/python -m pytest -q -k pictures tests/collector/test_page_browser.py
+	$(BIN)/python -m tests.dashboards.pictures
+
+soak: $(STAMP) ## an hour of steady load, with memory and waits over time (MINUTES=60)
+	$(BIN)/python -m benchmarks.soak $(or $(MINUTES),60)
 
 demo: $(STAMP) ## start a throw-away collector and play the known incidents
 	$(BIN)/headcount demo

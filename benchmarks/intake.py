@@ -1,9 +1,12 @@
-"""Intake over loopback HTTP, facts derived, beside the path that walks spans in Python. Prints a table."""
+"""Intake over loopback, facts derived: protocols, connections and batch sizes, beside the path that walks spans in Python.
+
+`python -m benchmarks.intake [SECONDS]` prints a table; a run lasts SECONDS (6).
+"""
 
 from __future__ import annotations
 
+import base64
 import json
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -15,10 +18,21 @@ from typing import Any
 
 from benchmarks.machine import describe_machine
 from benchmarks.spans import export_request
+from google.protobuf.json_format import MessageToDict
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-SPANS = 512
-SECONDS = 6.0
 _BODIES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One run."""
+
+    protocol: str
+    spans: int
+    """In a request."""
+    connections: int
+    path: str = "engine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,48 +40,98 @@ class Figures:
     """What one run showed; waits in milliseconds."""
 
     spans_per_s: float
-    median_ms: float
+    p50_ms: float
     p95_ms: float
+    p99_ms: float
     commits: int
+    refused: int
     lost: int
+    doubled: int
+    cpu_s_per_million: float
+    peak_mib: float
 
 
-def main() -> None:
-    """Run everything and print it."""
+CASES = (
+    *(Case("http/protobuf", 512, connections) for connections in (1, 16, 64)),
+    *(Case("grpc", 512, connections) for connections in (1, 16, 64)),
+    *(Case("http/json", 512, connections) for connections in (1, 16)),
+    *(Case("http/protobuf", 8192, connections) for connections in (1, 4)),
+    *(Case(protocol, 2, 1) for protocol in ("http/protobuf", "grpc")),
+    Case("http/protobuf", 2, 64),
+    Case("http/protobuf", 512, 16, "naive"),
+    Case("http/protobuf", 2, 1, "naive"),
+)
+
+
+def main(seconds: float) -> None:
+    """Run every case and print it."""
     print(f"Intake, embedded store, sender and receiver on the same machine: {describe_machine()}")
     print(
-        f"{'path':<34}{'connections':>12}{'spans/s':>10}{'median ms':>11}{'95 % ms':>9}{'commits':>9}{'lost':>6}"
+        "spans/s acknowledged; waits for the acknowledgement; lost: acknowledged and not stored; doubled: in the facts"
     )
+    head = (
+        "path",
+        "a request",
+        "connections",
+        "spans/s",
+        "50 % ms",
+        "95 % ms",
+        "99 % ms",
+        "commits",
+        "refused",
+    )
+    print("".join(f"{word:>13}" for word in (*head, "lost", "doubled", "cpu s/M", "peak MiB")))
     with tempfile.TemporaryDirectory() as folder:
-        full = _packed(Path(folder) / "full", SPANS, _BODIES)
-        small = _packed(Path(folder) / "small", 2, 200)
-        for path, label in (("engine", "engine decodes"), ("naive", "Python walks spans")):
-            for connections in (16, 64):
-                _print(f"{label}, {SPANS} a request", connections, _measure(path, connections, SPANS, full))
-            _print(f"{label}, 2 a request", 1, _measure(path, 1, 2, small))
+        for case in CASES:
+            show(case, measure(case, packed(Path(folder), case.protocol, case.spans), seconds))
 
 
-def _measure(path: str, connections: int, spans: int, bodies: Path) -> Figures:
-    with tempfile.TemporaryDirectory() as folder, _receiver(Path(folder), path) as receiver:
-        assert receiver.stdout is not None
-        url = f"http://127.0.0.1:{receiver.stdout.readline().strip()}"
+def measure(case: Case, bodies: Path, seconds: float) -> Figures:
+    """Run one case against a receiver of its own."""
+    with tempfile.TemporaryDirectory() as folder, receiver(Path(folder), case.path) as process:
+        addresses = addresses_of(process)
         # Warm: the first insert of a process and the first parts of the tables cost more than any later one.
-        warm = _send(url, 2, 1.0, bodies)
-        run = _send(url, connections, SECONDS, bodies)
-        answer, _ = receiver.communicate("")
-    stored, commits = (int(word) for word in answer.split())
-    waits_ms = sorted(wait_s * 1000 for wait_s in run["waits_s"])
+        warm = send(case.protocol, addresses, 2, 1.0, bodies)
+        run = send(case.protocol, addresses, case.connections, seconds, bodies)
+        answer, _ = process.communicate("")
+    end = json.loads(answer)
+    waits_ms = sorted(wait_s * 1000 for wait_s in run["waits_s"]) or [0.0]
+    sent = (warm["requests"] + run["requests"]) * case.spans
     return Figures(
-        spans_per_s=run["requests"] * spans / run["seconds"],
-        median_ms=statistics.median(waits_ms),
+        spans_per_s=run["requests"] * case.spans / run["seconds"],
+        p50_ms=waits_ms[len(waits_ms) // 2],
         p95_ms=waits_ms[int(len(waits_ms) * 0.95)],
-        commits=commits,
-        lost=(warm["requests"] + run["requests"]) * spans - stored,
+        p99_ms=waits_ms[int(len(waits_ms) * 0.99)],
+        commits=end["commits"],
+        refused=run["refused"],
+        lost=sent - end["stored"],
+        doubled=end["doubled"],
+        cpu_s_per_million=end["cpu_s"] / max(sent, 1) * 1e6,
+        peak_mib=end["peak_mib"],
     )
+
+
+def show(case: Case, figures: Figures) -> None:
+    """Print one row."""
+    path = case.protocol if case.path == "engine" else "Python walks"
+    numbers = (
+        f"{figures.spans_per_s:,.0f}",
+        f"{figures.p50_ms:.0f}",
+        f"{figures.p95_ms:.0f}",
+        f"{figures.p99_ms:.0f}",
+        figures.commits,
+        figures.refused,
+        figures.lost,
+        figures.doubled,
+        f"{figures.cpu_s_per_million:.0f}",
+        f"{figures.peak_mib:.0f}",
+    )
+    print("".join(f"{word!s:>13}" for word in (path, case.spans, case.connections, *numbers)), flush=True)
 
 
 @contextmanager
-def _receiver(folder: Path, path: str) -> Iterator[subprocess.Popen[str]]:
+def receiver(folder: Path, path: str = "engine") -> Iterator[subprocess.Popen[str]]:
+    """Start a receiver; it prints its ports first."""
     command = [sys.executable, "-m", "benchmarks.receiver", str(folder), path]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -76,27 +140,46 @@ def _receiver(folder: Path, path: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def _send(url: str, connections: int, seconds: float, bodies: Path) -> Any:
-    command = [sys.executable, "-m", "benchmarks.sender", url, str(connections), str(seconds), str(bodies)]
+def addresses_of(process: subprocess.Popen[str]) -> dict[str, str]:
+    """Return HOST:PORT by protocol."""
+    assert process.stdout is not None
+    http, grpc = (f"127.0.0.1:{port}" for port in process.stdout.readline().split())
+    return {"http/protobuf": http, "http/json": http, "grpc": grpc}
+
+
+def send(protocol: str, addresses: dict[str, str], connections: int, seconds: float, bodies: Path) -> Any:
+    """Run senders and return what they saw."""
+    where = [protocol, addresses[protocol], str(connections), str(seconds), str(bodies)]
+    command = [sys.executable, "-m", "benchmarks.sender", *where]
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
-def _packed(file: Path, spans: int, requests: int) -> Path:
-    """Write the requests, each after its length, before anything is timed."""
-    with file.open("wb") as out:
-        for seed in range(requests):
-            body = export_request(spans, seed)
-            out.write(len(body).to_bytes(8, "little") + body)
+def packed(folder: Path, protocol: str, spans: int) -> Path:
+    """Write the requests, each after its length, before anything is timed; once for each kind."""
+    as_json = protocol == "http/json"
+    file = folder / f"{'json' if as_json else 'protobuf'}-{spans}"
+    if not file.exists():
+        number = max(60, min(_BODIES, _BODIES * 512 // spans)) if spans > 2 else 4 * _BODIES
+        with file.open("wb") as out:
+            for seed in range(number // 4 if as_json else number):
+                body = export_request(spans, seed)
+                if as_json:
+                    body = _json(body)
+                out.write(len(body).to_bytes(8, "little") + body)
     return file
 
 
-def _print(label: str, connections: int, figures: Figures) -> None:
-    print(
-        f"{label:<34}{connections:>12}{figures.spans_per_s:>10,.0f}{figures.median_ms:>11.0f}{figures.p95_ms:>9.0f}"
-        f"{figures.commits:>9}{figures.lost:>6}",
-        flush=True,
-    )
+def _json(body: bytes) -> bytes:
+    """Return OTLP's JSON of a request."""
+    document = MessageToDict(ExportTraceServiceRequest.FromString(body), use_integers_for_enums=True)
+    for resource in document["resourceSpans"]:
+        for scope in resource["scopeSpans"]:
+            for span in scope["spans"]:
+                for name in ("traceId", "spanId", "parentSpanId"):
+                    if name in span:
+                        span[name] = base64.b64decode(span[name]).hex()
+    return json.dumps(document).encode()
 
 
 if __name__ == "__main__":
-    main()
+    main(float(sys.argv[1]) if len(sys.argv) > 1 else 6.0)

@@ -20,6 +20,7 @@ _MOMENTS = frozenset(
 )
 _LISTS = frozenset("tools tokens consumptions progress gone shown requests".split())
 _PAIRS = frozenset("outputs turns gone collisions".split())
+_TABLES = frozenset({"closed_calls"})
 
 
 def without_sleep(facts: Facts, sleeps: Sequence[Sleep]) -> tuple[Facts, list[Sleep]]:
@@ -62,12 +63,17 @@ def _moved(value: Any, move: Callable[[int], int]) -> Any:
         elif isinstance(held, tuple) and held:
             changes[field.name] = tuple(_moved_item(field.name, item, move) for item in held)
         elif isinstance(held, dict) and held:
-            changes[field.name] = {
-                key: move(item) if isinstance(item, int) else _moved(item, move) for key, item in held.items()
-            }
+            changes[field.name] = {key: _moved_entry(field.name, item, move) for key, item in held.items()}
         elif is_dataclass(held):
             changes[field.name] = _moved(held, move)
     return replace(value, **changes) if changes else value
+
+
+def _moved_entry(name: str, item: Any, move: Callable[[int], int]) -> Any:
+    if is_dataclass(item):
+        return _moved(item, move)
+    # Other numbers by name are lengths, as the parts of an account.
+    return move(item) if name in _TABLES else item
 
 
 def _moved_item(name: str, item: Any, move: Callable[[int], int]) -> Any:

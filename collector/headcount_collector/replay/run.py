@@ -33,8 +33,9 @@ from headcount_collector.watch.listener import replay_factory
 from headcount_collector.watch.tick import Tick
 from headcount_collector.watch.verdicts import Transition
 
-_KEEP_DAYS = 100 * 365
-"""Recorded evidence is as old as it is: nothing of it may fall to the retention of the throw-away store."""
+_KEEP_DAYS = 60 * 365
+"""Recorded evidence is as old as it is: nothing of it may fall to the retention of the throw-away store.
+A century would reach beyond 2106, where the engine's DateTime begins anew and everything is long expired."""
 
 
 @dataclass(slots=True)

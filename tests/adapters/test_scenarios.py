@@ -196,8 +196,13 @@ def test_a_result_that_is_not_forwarded_is_found(
     assert launched(ended + 31 * SECOND).status == "done_but_not_forwarded"
 
 
-def test_a_handoff_is_given_away_and_nobody_waits_for_it(play: Callable[[Adapter, str], Played]) -> None:
-    played = play(Adapter("openai_agents", "openai-agents"), "handoff")
+@pytest.mark.parametrize(
+    "adapter", [Adapter("openai_agents", "openai-agents"), Adapter("google_adk", "google-adk")]
+)
+def test_a_handoff_is_given_away_and_nobody_waits_for_it(
+    adapter: Adapter, play: Callable[[Adapter, str], Played]
+) -> None:
+    played = play(adapter, "handoff")
     (verdict,) = played.judge(played.end_ns + 3600 * SECOND).values()
     assert (verdict.status, verdict.outcome) == ("completed", "dismissed")
     assert "dismiss" in played.of(verdict.run)

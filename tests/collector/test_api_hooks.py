@@ -45,6 +45,13 @@ def test_a_dispatch_becomes_a_judged_run_without_its_words(running: Running) -> 
     assert b"secret" not in run.body
 
 
+def test_qwen_codes_hooks_have_a_route_and_a_service_of_their_own(running: Running) -> None:
+    dispatch = {**DISPATCH, "tool_name": "agent", "tool_use_id": "call_qwen"}
+    assert running.post("/hooks/qwen-code", json.dumps(dispatch).encode()).status == 204
+    run = eventually(lambda: (found := running.get("/api/v1/runs/call_qwen")).status == 200 and found)
+    assert (run.json["agent"], run.json["service"]) == ("reviewer", "qwen-code")
+
+
 @pytest.mark.parametrize(
     "body",
     [b"", b"no json", b"\xff\xfe", b"[1]", b"null", b"{}", b'{"hook_event_name": "Unheard"}', b"9" * 5000],

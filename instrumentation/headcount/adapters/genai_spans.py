@@ -26,6 +26,9 @@ from headcount.adapters.nesting import Failure, Nesting
 from headcount.guard import complain, guarded, nothing
 from headcount.result import UNSAID
 
+TRANSFER: Final = "transfer_to_agent"
+"""The tool by which an agent of Google's ADK gives the conversation to another."""
+
 _KINDS: Final = {
     "invoke_agent": "agent",
     "agent": "agent",
@@ -75,7 +78,9 @@ class GenAIProcessor(SpanProcessor):
     def on_end(self, span: ReadableSpan) -> None:
         attributes = span.attributes or {}
         id, failure = _id(span), _failure(span)
-        kind, _ = _kind_and_name(span.name, attributes)
+        kind, name = _kind_and_name(span.name, attributes)
+        if kind == "tool" and name == TRANSFER and failure is None:
+            self._nesting.handed_off(id)
         if kind == "model":
             tokens = next((attributes[key] for key in _TOKENS if key in attributes), None)
             self._nesting.model_ended(

@@ -38,6 +38,7 @@ class Operation:
     name: str
     parent: Operation | None
     session: str
+    parent_id: str | None
     run: Run | None = None
     child: Child | None = None
     interval: Interval | None = None
@@ -68,6 +69,8 @@ class Nesting:
         self._attach = attach
         self._open: OrderedDict[str, Operation] = OrderedDict()
         self._handed: dict[tuple[str | None, str], Run] = {}
+        self._next_is_handed: set[str | None] = set()
+        """Parents under which the next agent has the conversation from the one before it."""
         self._lock = threading.RLock()
 
     def run_of(self, id: str) -> Run | None:
@@ -96,6 +99,9 @@ class Nesting:
             return
         owner = operation.around("agent")
         handed = self._handed.pop((parent, name), None)
+        if parent in self._next_is_handed:
+            self._next_is_handed.discard(parent)
+            handed = self._give(name, operation.session)
         if owner is None and handed is None and operation.around("tool") is None:
             return
         operation.given = handed is not None
@@ -130,20 +136,21 @@ class Nesting:
             self._deliver(operation, result, error)
 
     @guarded(nothing)
-    def handed_off(self, id: str, to: str) -> None:
-        """Tell that an agent gave the conversation to another, and gets nothing back."""
+    def handed_off(self, id: str, to: str | None = None) -> None:
+        """Tell that an agent gave the conversation to another (not named: the next), and gets nothing back."""
         operation = self._open.get(id)
         if operation is not None and operation.kind != "agent":
             operation = operation.around("agent")
         if operation is None:
             return
-        operation.handed_to = to
-        if operation.run is None:
-            with self._lock:
-                operation.dispatched = True
-                run = dispatch(to, owner="", session=operation.session, mode="foreground", channel="none")
-                run.dismiss("handed off", handed_to=to)
-                self._handed[(operation.parent.id if operation.parent else None, to)] = run
+        parent = operation.parent_id
+        if operation.run is not None:
+            operation.handed_to = to or "the next agent"
+        elif to is None:
+            self._next_is_handed.add(parent)
+        else:
+            operation.dispatched = True
+            self._handed[(parent, to)] = self._give(to, operation.session)
 
     @guarded(nothing)
     def tool_began(self, id: str, parent: str | None, name: str, *, call: str | None = None) -> None:
@@ -229,7 +236,7 @@ class Nesting:
                 return None
             above = self._open.get(parent) if parent is not None else None
             within = above.session if above is not None else None
-            operation = Operation(id, kind, name, above, within or session or id)
+            operation = Operation(id, kind, name, above, within or session or id, parent)
             self._open[id] = operation
             while len(self._open) > MOST_OPEN:
                 self._open.popitem(last=False)
@@ -255,6 +262,12 @@ class Nesting:
             prompt=prompt,
             alias=call,
         )
+
+    @staticmethod
+    def _give(to: str, session: str) -> Run:
+        run = dispatch(to, owner="", session=session, mode="foreground", channel="none")
+        run.dismiss("handed off", handed_to=to)
+        return run
 
     def _deliver(self, agent: Operation, result: object, error: Failure) -> None:
         run = agent.run

@@ -97,6 +97,11 @@ async def not_forwarded() -> None:
     await run(LlmAgent(name="lead", model=Scripted(calls=(("start", {}),)), tools=[start]))
 
 
+async def handoff() -> None:
+    calls = (("transfer_to_agent", {"agent_name": AGENT}),)
+    await run(LlmAgent(name="lead", model=Scripted(calls=calls), sub_agents=[researcher()]))
+
+
 if __name__ == "__main__":
     play(
         completes=lambda: lead(researcher()),
@@ -104,4 +109,5 @@ if __name__ == "__main__":
         error=broken,
         hang=lambda: lead(researcher("hangs")),
         not_forwarded=not_forwarded,
+        handoff=handoff,
     )

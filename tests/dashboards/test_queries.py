@@ -197,6 +197,22 @@ def test_a_time_account_adds_up(played: Database) -> None:
     assert any(value > 0 for value in parts[0])
 
 
+def test_a_trace_holds_the_spans_of_its_session_only(played: Database) -> None:
+    target = next(panel for _, panel in PANELS if panel["type"] == "traces")["targets"][0]
+    session, run = "70-waiting-for-approval/s1", "r1"
+    frame = ask_panel(
+        played.store,
+        target,
+        replace(played.scene, variables={**played.scene.variables, "session": session, "run": run}),
+    )
+    ((here, everywhere),) = played.store.query(
+        "SELECT countIf(SpanAttributes['session.id'] = {session:String}), count() FROM otel_traces"
+        " WHERE SpanAttributes['subagent.run.id'] = {run:String}",
+        {"session": session, "run": run},
+    )
+    assert len(frame.rows) == here < everywhere
+
+
 def test_variables_offer_one_column_of_words(played: Database, empty: Database, crowded: Database) -> None:
     for dashboard in DASHBOARDS:
         for variable in dashboard["templating"]["list"]:

@@ -1,4 +1,5 @@
--- Every span that carries the run, whatever trace it is in: a background child has a trace of its own.
+-- Every span that carries the run, whatever trace it is in: a background child has a trace of its own. An id counts
+-- within its session; spans of others that say no session are taken by the run alone.
 WITH bounds AS
 (
     SELECT
@@ -14,6 +15,7 @@ spans AS
     WHERE Timestamp >= (SELECT begin FROM bounds)
         AND Timestamp <= (SELECT end FROM bounds)
         AND SpanAttributes['subagent.run.id'] = ${run:singlequote}
+        AND SpanAttributes['session.id'] IN ('', ${session:singlequote})
     ORDER BY Timestamp
     LIMIT 2000
 )

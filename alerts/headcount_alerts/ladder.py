@@ -104,8 +104,7 @@ class Ladder:
             raise UnknownIncident(f"incident {incident.id} is closed; there is nothing to acknowledge")
         until = now + self._times(incident).ack_for
         for one in (incident, *(self._roll.open[n] for n in incident.parts if n in self._roll.open)):
-            covers = {condition_id(m, c): c.severity for m, c in one.wrong()}
-            one.acknowledgement = Acknowledgement(by, now, until, covers)
+            one.acknowledgement = Acknowledgement(by, now, until, dict(self._to_cover(one)))
             for member in one.members.values():
                 member.confirm()
             self._roll.say(one, now, "acknowledged", f"{by or 'somebody'} is on it")
@@ -210,7 +209,7 @@ class Ladder:
         runs = len(incident.members)
         reason = incident.reason if not runs else f"every obligation is met ({runs} run{'s' * (runs != 1)})"
         self._roll.close(incident, now, reason)
-        if incident.told and not incident.fleet:
+        if incident.told:  # also of one that was told before a fleet incident began to speak for it
             self._step(incident, now, "closed", reason)
 
     def _show(self, incident: Incident, now: int, reason: str) -> None:
@@ -274,11 +273,18 @@ class Ladder:
         ack = incident.acknowledgement
         if ack is None or now >= ack.until:
             return False
+        return all(
+            RANK[severity] <= RANK[ack.covers.get(number)] for number, severity in self._to_cover(incident)
+        )
+
+    def _to_cover(self, incident: Incident) -> Iterator[tuple[str, str]]:
+        """Yield what an acknowledgement is given for: what is wrong, or the parts of a fleet incident."""
         for member, condition in incident.wrong():
-            if RANK[condition.severity] > RANK[ack.covers.get(condition_id(member, condition))]:
-                return False
-        incident.next_step_at = max(incident.next_step_at, ack.until)
-        return True
+            yield condition_id(member, condition), condition.severity
+        for number in incident.parts:
+            part = self._roll.open.get(number)
+            if part is not None:
+                yield number, part.severity
 
     def _held(self, incident: Incident, now: int) -> Deferral | None:
         """Return the gate that keeps a message of an incident back, silences first."""
@@ -361,7 +367,9 @@ class Ladder:
         elif not incident.level and not incident.paused and not incident.fleet:
             yield 0
         if incident.next_step_at and not (incident.paused or incident.fleet):
-            yield incident.next_step_at
+            ack = incident.acknowledgement
+            rests = ack.until if ack is not None and self._is_covered(incident, self._now) else 0
+            yield max(incident.next_step_at, rests)
 
     def _is_due(self, incident: Incident, now: int) -> bool:
         return incident.deferral is not None or any(due <= now for due in self._due(incident))

@@ -215,6 +215,27 @@ def test_more_incidents_than_the_storm_limit_are_told_as_one_and_each_can_be_fou
     assert {world.ladder.open[number].fleet for number in fleet.parts} == {fleet.id}
 
 
+def test_who_was_told_before_the_storm_hears_of_the_end() -> None:
+    world = World(Policy.from_mapping({"storm": 1}))
+    world.at(0, verdict(session="a"))
+    world.at(10, verdict(session="b", at_s=10))
+    assert world.level(session="a") == "muted"
+    world.at(20, delivered(session="a", at_s=20))
+    assert world.steps == [(0, "notified"), (10, "notified"), (20, "closed")]
+
+
+def test_an_acknowledged_storm_that_grows_goes_on() -> None:
+    world = World(Policy.from_mapping({"storm": 1}))
+    world.at(0, verdict(session="a"), verdict(session="b"))
+    fleet = world.ladder.find("", "fleet")
+    assert fleet is not None
+    world.note(world.ladder.acknowledge(fleet, "anna", T0 + 10 * S))
+    world.run_out(599)
+    world.at(599, verdict(session="c", at_s=599))
+    world.run_out(700)
+    assert world.steps == [(0, "notified"), (600, "reminded")]
+
+
 def test_a_storm_of_what_is_silenced_is_told_to_nobody() -> None:
     world = World()
     world.ladder.silence(new_silence([Matcher("agent", "=", "worker")], T0, T0 + 600 * S))

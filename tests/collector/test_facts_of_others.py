@@ -197,6 +197,18 @@ def test_claude_codes_spans_are_found_by_agent_id_and_an_error_that_a_hook_knows
     assert facts.tool_calls == 2
 
 
+def test_spans_that_a_collector_wrote_count_without_a_time_of_arrival_and_with_invalid_text(log: Log) -> None:
+    log.store.command(
+        "INSERT INTO otel_traces (Timestamp, SpanId, SpanName, ServiceName, SpanAttributes) SELECT"
+        " fromUnixTimestamp64Nano({at:Int64}), 'aa', 'x', 'svc', map('subagent.event', 'tool_call',"
+        " 'subagent.phase', 'pending', 'subagent.run.id', 'r1', 'session.id', {session:String},"
+        " 'gen_ai.tool.name', concat('tool', unhex('FFFE')))",
+        {"at": at(3), "session": log.session},
+    )
+    (tool,) = log.facts().open_tools
+    assert tool.tool.startswith("tool")
+
+
 # --- neighbours --------------------------------------------------------------------------------------------------
 
 

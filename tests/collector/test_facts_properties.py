@@ -155,7 +155,7 @@ KEYS = (
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=3, suppress_health_check=[*HealthCheck])
+@settings(deadline=None, max_examples=3, suppress_health_check=[*HealthCheck], phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(
     spans=st.lists(
         st.tuples(

@@ -214,18 +214,19 @@ LASTING_NS = 20 * 1_000_000_000
 def calls(store: Store, places: Places, wakers: Sequence[str], owners: Collection[RunKey]) -> list[CallRow]:
     homes = [number for number, run in enumerate(places.order, 1) if run in owners]
     found = ask(store, "calls", **places.parameters(), wakers=wakers, owners=homes, lasting_ns=LASTING_NS)
-    return [CallRow._make(map(_unpacked, row)) for row in found]
+    return [CallRow._make((*row[:3], *map(_unpacked, row[3:]))) for row in found]
 
 
 def _unpacked(value: Any) -> Any:
-    """Read a list that travels as JSON; nearly all are empty."""
+    """Read a list that travels as JSON, or pass on another of our own values; never for text that others wrote."""
     if isinstance(value, str) and value.startswith("["):
         return json.loads(value) if value != "[]" else ()
     return value
 
 
 def producers(store: Store, ids: Sequence[str]) -> list[ProducerRow]:
-    return [ProducerRow._make(map(_unpacked, row)) for row in ask(store, "producers", producers=ids)]
+    found = ask(store, "producers", producers=ids)
+    return [ProducerRow._make((*row[:-1], _unpacked(row[-1]))) for row in found]
 
 
 def first_arrivals(found: list[tuple[Any, ...]]) -> list[EvidenceRow]:

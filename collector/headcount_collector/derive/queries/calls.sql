@@ -4,8 +4,9 @@
 -- columns cost the client more than the engine needs for all the rest.
 SELECT
     home, event, came_back_count,
-    toJSONString(open), toJSONString(unclaimed), toJSONString(failures), toJSONString(triggered), toJSONString(lasting),
-    nudged, toJSONString(added), toJSONString(awaited), toJSONString(requests)
+    toValidUTF8(toJSONString(open)), toValidUTF8(toJSONString(unclaimed)), toValidUTF8(toJSONString(failures)),
+    toValidUTF8(toJSONString(triggered)), toValidUTF8(toJSONString(lasting)), nudged,
+    toValidUTF8(toJSONString(added)), toValidUTF8(toJSONString(awaited)), toValidUTF8(toJSONString(requests))
 FROM
 (
     SELECT

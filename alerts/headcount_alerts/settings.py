@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -24,6 +25,8 @@ from headcount_collector.judge.policy import SECOND, parse_duration
 
 T = TypeVar("T")
 
+NOTIFIER = "HEADCOUNT_NOTIFIER"
+"""The variable that says who tells people: `headcount`, or `grafana` with the rules that headcount gives it."""
 NOBODY = "nobody"
 """The receiver that takes everything and tells no one."""
 
@@ -233,9 +236,10 @@ def secret_of(table: _Table, name: str) -> str | None:
 
 
 def load_alerts(table: Mapping[str, Any]) -> AlertSettings:
-    """Read the table `[alerts]`. Raises AlertsConfigError naming the key."""
+    """Read the table `[alerts]`; without receivers where Grafana notifies. Raises AlertsConfigError naming the key."""
     try:
-        return AlertSettings.model_validate(dict(table))
+        found = AlertSettings.model_validate(dict(table))
+        return found.model_copy(update=_SILENT) if _grafana_notifies() else found
     except ValidationError as error:
         lines = [
             f"alerts{''.join(f'.{part}' for part in problem['loc'])}: {problem['msg'].removeprefix('Value error, ')}"
@@ -244,6 +248,16 @@ def load_alerts(table: Mapping[str, Any]) -> AlertSettings:
         raise AlertsConfigError("\n".join(lines)) from None
     except HeadcountError as error:
         raise AlertsConfigError(f"alerts: {error}") from None
+
+
+_SILENT: Mapping[str, Any] = {"receivers": {}, "route": None, "fallback": None}
+
+
+def _grafana_notifies() -> bool:
+    said = os.environ.get(NOTIFIER, "").strip().lower()
+    if said not in ("", "headcount", "grafana"):
+        raise AlertsConfigError(f"{NOTIFIER}={said}: write headcount or grafana")
+    return said == "grafana"
 
 
 def _named(settings: AlertSettings) -> list[tuple[str, str]]:

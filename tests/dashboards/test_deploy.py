@@ -17,9 +17,10 @@ from typer import Typer
 from typer.testing import CliRunner
 
 from headcount_collector import cli as collector_cli
-from headcount_collector.settings import PREFIX, Settings
+from headcount_collector.settings import PREFIX, Settings, load_settings
 from headcount_dashboards import cli
 from headcount_dashboards.settings import NOTIFIER, GrafanaSettings, variable_of
+from headcount_dashboards.settings import load_settings as load_grafana_settings
 from tests.collector.running import PATIENCE_S, Running, running_collector
 
 ROOT = Path(__file__).parents[2]
@@ -56,8 +57,9 @@ def test_every_variable_is_a_setting() -> None:
 def test_the_settings_of_the_stack_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in SERVICES["headcount"]["environment"].items():
         monkeypatch.setenv(name, re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", str(value)))
-    assert Settings().store_location.startswith("http://headcount:only-to-try-it@clickhouse:8123/")
-    made = GrafanaSettings()
+    store = load_settings().store_location
+    assert store.startswith("http://headcount:only-to-try-it@clickhouse:8123/")
+    made = load_grafana_settings()
     assert made.clickhouse_host == "clickhouse"
     assert not made.notifies
 

@@ -73,7 +73,7 @@ def ack(
 @alerts.command()
 @told
 def check(config: Config = None) -> None:
-    """Validate the table [alerts] and draw its tree. Nothing is sent."""
+    """Validate the alerts of the configuration and draw their tree. Nothing is sent."""
     from headcount_alerts.channels.build import build_channels
     from headcount_alerts.settings import load_alerts
     from headcount_alerts.text import Texts

@@ -9,6 +9,7 @@ from headcount_alerts.conditions import RANK
 from headcount_alerts.decision import Outcome, Step
 from headcount_alerts.errors import UnknownIncident
 from headcount_alerts.fleet import Fleet
+from headcount_alerts.gates import Gate, Gates
 from headcount_alerts.incident import (
     FLEET,
     GATE,
@@ -20,13 +21,10 @@ from headcount_alerts.incident import (
     condition_id,
 )
 from headcount_alerts.roll import Kin, Roll
-from headcount_alerts.silence import Silence, labels_of
+from headcount_alerts.silence import Silence
 from headcount_collector.judge.policy import Policy, Times
 from headcount_collector.judge.verdict import Verdict
-from headcount_collector.judge.words import clock, span
-
-Gate = Callable[[Incident, int], "tuple[str, int] | None"]
-"""Why a message of an incident may not leave now, and until when (0: nobody knows); None where it may."""
+from headcount_collector.judge.words import span
 
 Window = Callable[[Incident], "int | None"]
 """The step of an incident's ladder in nanoseconds, where it is not the policy's."""
@@ -47,13 +45,16 @@ class Ladder:
     ) -> None:
         self._policy = policy
         self._window = window
-        self._gates = dict(gates or {})
         self._roll = Roll(kin)
+        self._gates = Gates(self._roll.open, gates or {})
         self._fleet = Fleet(self._roll, policy.default)
-        self.silences: dict[str, Silence] = {}
         self._slept_until = 0
-        self._degraded = False
         self._now = 0
+
+    @property
+    def silences(self) -> Mapping[str, Silence]:
+        """Silences that have not ended, by id."""
+        return self._gates.silences
 
     @property
     def incidents(self) -> Collection[Incident]:
@@ -85,7 +86,7 @@ class Ladder:
     ) -> Outcome:
         """Take in what was judged and return what it came to. `sleeps` of the host move the windows with them."""
         self._rebase(sleeps)
-        self._degraded, self._now = degraded, now
+        self._gates.degraded, self._now = degraded, now
         roll = self._roll
         roll.take(verdicts, forgotten, now)
         for number in list(roll.touched):
@@ -113,7 +114,7 @@ class Ladder:
 
     def silence(self, silence: Silence) -> None:
         """Add a silence, or put a changed one in place of the former."""
-        self.silences[silence.id] = silence
+        self._gates.silences[silence.id] = silence
 
     def restore(self, incidents: Iterable[Incident], silences: Iterable[Silence]) -> None:
         """Take up where the last process stopped."""
@@ -130,7 +131,7 @@ class Ladder:
                 del self._roll.latest[key]
         for number, silence in list(self.silences.items()):
             if silence.until < before:
-                del self.silences[number]
+                del self._gates.silences[number]
 
     def _done(self) -> Outcome:
         roll = self._roll
@@ -221,10 +222,10 @@ class Ladder:
         """Keep one incident for as long as the observer does not trust what it does not see."""
         latest = self._roll.latest.get(("", OBSERVER))
         standing = latest if latest is not None and latest.is_open else None
-        if self._degraded and standing is None:
+        if self._gates.degraded and standing is None:
             reason = "the observer was away or hears nobody; silence does not count until it has warmed up"
             self._roll.create(("", OBSERVER), OBSERVER, now, reason)
-        elif not self._degraded and standing is not None:
+        elif not self._gates.degraded and standing is not None:
             standing.reason = "the observer sees again"
             self._close(standing, now)
 
@@ -238,7 +239,7 @@ class Ladder:
         what = self._step_due(incident, now)
         if what is None or self._is_covered(incident, now):
             return
-        held = self._held(incident, now)
+        held = self._gates.held(incident, now)
         if held is not None:
             self._defer(incident, held, now)
             return
@@ -286,44 +287,6 @@ class Ladder:
             if part is not None:
                 yield number, part.severity
 
-    def _held(self, incident: Incident, now: int) -> Deferral | None:
-        """Return the gate that keeps a message of an incident back, silences first."""
-        until = self._silenced_until(incident, now)
-        if until:
-            return Deferral("silence", f"silenced until {clock(until)}", now, until)
-        wrong = list(incident.wrong())
-        if self._degraded and wrong and all(condition.absence for _, condition in wrong):
-            return Deferral("observer", "the observer does not trust silence now", now)
-        for name, gate in self._gates.items():
-            shut = gate(incident, now) if incident.kind != GATE else None
-            if shut is not None:
-                return Deferral(name, shut[0], now, shut[1])
-        return None
-
-    def _silenced_until(self, incident: Incident, now: int) -> int:
-        """Return until when everything that is wrong is silenced; 0 where it is not."""
-        active = [s for s in self.silences.values() if s.active(now)]
-        if not active:
-            return 0
-        until = 0
-        for found in self._labelled(incident):
-            ends = [s.until for s in active if s.covers(found)]
-            if not ends:
-                return 0
-            until = min(until, max(ends)) if until else max(ends)
-        return until
-
-    def _labelled(self, incident: Incident) -> Iterator[Mapping[str, Iterable[str]]]:
-        """Yield the labels of everything that is wrong; a fleet incident is what its parts are."""
-        parts = [self._roll.open[n] for n in incident.parts if n in self._roll.open]
-        wrong = False
-        for one in parts or [incident]:
-            for member, condition in one.wrong():
-                wrong = True
-                yield labels_of(one, member, condition)
-        if not wrong:
-            yield labels_of(incident, None, None)
-
     def _defer(self, incident: Incident, held: Deferral, now: int) -> None:
         former = incident.deferral
         if former is not None and former.gate == held.gate:
@@ -347,11 +310,8 @@ class Ladder:
         held = incident.deferral
         if incident.told or held is None:
             return
-        if now < held.until or (held.gate == "observer" and self._degraded):
-            return
-        if held.gate in self._gates and self._gates[held.gate](incident, now) is not None:
-            return
-        self._roll.close(incident, now, "nothing was wrong any more when its message could have left")
+        if not self._gates.still_shut(incident, held, now):
+            self._roll.close(incident, now, "nothing was wrong any more when its message could have left")
 
     def _step(self, incident: Incident, now: int, what: str, reason: str) -> None:
         incident.told += 1

@@ -99,11 +99,12 @@ def turns_of_owner(draw: st.DrawFn) -> tuple[int, int | None]:
 def owners(draw: st.DrawFn) -> Owner:
     turns = draw(_some(turns_of_owner(), lambda turn: turn[0]))
     gone = draw(st.lists(moments(), max_size=1))
+    visible: bool = draw(st.booleans())
     return Owner(
         turns=turns,
         gone=tuple((at, None) for at in gone),
         shown=tuple(sorted(opened for opened, _ in turns)),
-        consumes_since=turns[0][0] if turns and draw(st.booleans()) else None,
+        consumes_since=turns[0][0] if turns and visible else None,
     )
 
 

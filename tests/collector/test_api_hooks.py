@@ -45,6 +45,26 @@ def test_a_dispatch_becomes_a_judged_run_without_its_words(running: Running) -> 
     assert b"secret" not in run.body
 
 
+def test_a_note_that_is_written_after_the_child_began_joins_it_though_it_says_nothing_more(
+    running: Running, tmp_path: Path
+) -> None:
+    session = {"session_id": "late", "transcript_path": str(tmp_path / "late.jsonl")}
+    start = {"hook_event_name": "SubagentStart", "agent_id": "a0", "agent_type": "reviewer", **session}
+    running.post(
+        "/hooks/claude-code", json.dumps({**DISPATCH, **session, "tool_use_id": "toolu_late"}).encode()
+    )
+    running.post("/hooks/claude-code", json.dumps(start).encode())
+    note = tmp_path / "late" / "subagents" / "agent-a0.meta.json"
+    note.parent.mkdir(parents=True)
+    note.write_text(json.dumps({"agentType": "reviewer", "toolUseId": "toolu_late"}))
+    found = eventually(
+        lambda: (run := running.get("/api/v1/runs/a0")).status == 200 and run.json["dispatched"] and run
+    )
+    assert found.json["run"] == "toolu_late"
+    page = running.get("/api/v1/runs?session=late").json["runs"]
+    assert [run["run"] for run in page] == ["toolu_late"]
+
+
 def test_qwen_codes_hooks_have_a_route_and_a_service_of_their_own(running: Running) -> None:
     dispatch = {**DISPATCH, "tool_name": "agent", "tool_use_id": "call_qwen"}
     assert running.post("/hooks/qwen-code", json.dumps(dispatch).encode()).status == 204

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from fastapi import APIRouter, Request, Response
 
 from headcount_collector.api.spool import Spool
+from headcount_collector.evidence import wire
 from headcount_collector.evidence.claude_code import records_from_hook
 from headcount_collector.evidence.claude_code_disk import TranscriptFolder
 from headcount_collector.evidence.qwen_code import records_from_qwen_hook
@@ -21,6 +22,9 @@ log = logging.getLogger(__name__)
 
 LARGEST = 32 * 1024 * 1024
 """Bytes of a body beyond which it is read to its end and not kept."""
+
+NOTE_S = 1.0
+"""Time for a harness to write its note of a child that begins."""
 
 routes = APIRouter(prefix="/hooks", tags=["hooks"])
 
@@ -43,7 +47,12 @@ class HookIntake:
         return self._last_ns
 
     def take(
-        self, body: bytes, received_ns: int, read: Callable[..., list[Record]] = records_from_hook
+        self,
+        body: bytes,
+        received_ns: int,
+        read: Callable[..., list[Record]] = records_from_hook,
+        *,
+        again: bool = True,
     ) -> None:
         """Turn one body into evidence and keep it. Never raises: what is of no use is counted and forgotten."""
         try:
@@ -52,6 +61,12 @@ class HookIntake:
             )
             if records:
                 self.spool.put(export_request(records).SerializeToString())
+            if again and self._disk is not None and any(map(_unjoined, records)):
+                # The harness writes its note of who asked for the child while the child starts. A child that then
+                # hangs says nothing more, so the note is looked for once again; the same event twice is one.
+                timer = threading.Timer(NOTE_S, self.take, (body, received_ns, read), {"again": False})
+                timer.daemon = True
+                timer.start()
         except Exception as error:  # noqa: BLE001  # whatever a harness sends, it must be able to go on
             self.unuse(len(body), type(error).__name__)
 
@@ -60,6 +75,11 @@ class HookIntake:
         with self._lock:
             self.unusable += 1
         log.warning("a hook body of %d bytes was of no use: %s", size, why)
+
+
+def _unjoined(record: Record) -> bool:
+    """Tell whether a child began of which only its own name is known."""
+    return record.event == "start" and record.run == record.attributes.get(wire.CHILD_SESSION)
 
 
 @routes.post("/claude-code", status_code=204)

@@ -20,6 +20,7 @@ def datasource(settings: GrafanaSettings, *, secrets: bool) -> Json:
             "host": settings.clickhouse_host,
             "port": settings.clickhouse_port,
             "protocol": settings.clickhouse_protocol,
+            "path": settings.clickhouse_path,
             "secure": settings.clickhouse_secure,
             "username": settings.clickhouse_user,
             "defaultDatabase": settings.clickhouse_database,

@@ -82,7 +82,7 @@ def _rows() -> list[Row]:
                         stacked=True,
                         empty=_QUIET,
                     ),
-                    8,
+                    6,
                 ),
                 (
                     panels.timeseries(
@@ -92,17 +92,29 @@ def _rows() -> list[Row]:
                         unit="s",
                         empty=_QUIET,
                     ),
-                    8,
+                    6,
                 ),
                 (
                     panels.timeseries(
-                        "Queue before the judgement",
-                        "Time between an evaluation and the newest commit that it had read.",
-                        "observer/queue",
-                        unit="s",
-                        empty=_NEVER,
+                        "Queue before the store",
+                        "Requests and hooks that wait for the store.",
+                        "observer/waiting",
+                        label="kind",
+                        empty=_QUIET,
                     ),
-                    8,
+                    6,
+                ),
+                (
+                    panels.timeseries(
+                        "Refused",
+                        "Requests and spans that were refused, inserts that failed, hooks that were dropped.",
+                        "observer/refused",
+                        label="refusal",
+                        bars=True,
+                        stacked=True,
+                        empty="nothing was refused",
+                    ),
+                    6,
                 ),
             ],
             title="Hearing",
@@ -112,13 +124,23 @@ def _rows() -> list[Row]:
             [
                 (
                     panels.timeseries(
+                        "Queue before the judgement",
+                        "Time between an evaluation and the newest commit that it had read.",
+                        "observer/queue",
+                        unit="s",
+                        empty=_NEVER,
+                    ),
+                    6,
+                ),
+                (
+                    panels.timeseries(
                         "Evaluations",
                         "How long they took and how late they came.",
                         "observer/ticks",
                         unit="s",
                         empty=_NEVER,
                     ),
-                    8,
+                    6,
                 ),
                 (
                     panels.timeseries(
@@ -127,7 +149,7 @@ def _rows() -> list[Row]:
                         "observer/judged",
                         empty=_NEVER,
                     ),
-                    8,
+                    6,
                 ),
                 (
                     panels.timeseries(
@@ -137,7 +159,7 @@ def _rows() -> list[Row]:
                         unit="s",
                         bars=True,
                     ),
-                    8,
+                    6,
                 ),
             ],
             title="Judging",

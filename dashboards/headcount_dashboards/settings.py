@@ -55,6 +55,10 @@ class GrafanaSettings(BaseSettings):
     clickhouse_host: str = Field("localhost", description="Where Grafana, not this machine, finds ClickHouse")
     clickhouse_port: int = Field(9000, ge=1, le=65535)
     clickhouse_protocol: Literal["native", "http"] = "native"
+    clickhouse_path: str = Field(
+        "",
+        description="Path of its HTTP interface; `/clickhouse/` for the SQL that `headcount serve` offers itself",
+    )
     clickhouse_secure: bool = False
     clickhouse_user: str = "default"
     clickhouse_password: SecretStr | None = None

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from headcount_collector.store.errors import StoreError
 from headcount_dashboards import queries
 from headcount_dashboards.panels import Json
 from headcount_dashboards.rules import PAGING
@@ -317,3 +318,22 @@ def test_a_scene_without_choice_filters_nothing(played: Database) -> None:
     assert ask_panel(played.store, target, played.scene).rows
     assert ask_panel(played.store, target, chosen).rows == []
     assert Scene(0, 1, variables={"agent": ALL}).interval_s == 60
+
+
+def test_the_embedded_store_serves_every_query_to_grafana(empty: Database) -> None:
+    served = empty.store.dashboard_sql()
+    targets = [
+        (name, expand(target["rawSql"], empty.scene)) for name, panel in PANELS for target in panel["targets"]
+    ]
+    asked = [
+        (rule["title"], expand_macros(query["model"]["rawSql"], empty.scene))
+        for rule in RULES
+        for query in rule_queries(rule)
+    ]
+    refused = []
+    for name, sql in [*targets, *asked]:
+        try:
+            served.run(sql, {})
+        except StoreError as error:
+            refused.append((name, str(error)))
+    assert refused == []

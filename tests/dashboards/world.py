@@ -175,7 +175,17 @@ def write_every_kind(store: Store, end_ns: int, version: int = 1 << 40) -> list[
 
 
 def write_messages(store: Store, end_ns: int) -> None:
-    """Store messages that were sent, failed and given up."""
+    """Store messages that were sent, failed and given up, and the collector's own numbers."""
+    numbers = [
+        ((end_ns - ago * _MINUTE) // 1_000_000, name, label, value)
+        for ago in range(15, 0, -1)
+        for name, label, value in (
+            ("queued_requests", "", float(ago % 4)),
+            ("refused_requests_total", "queue_full", float(max(0, 9 - ago))),
+            ("hooks_waiting", "", 0.0),
+        )
+    ]
+    store.insert("collector_number", numbers, ["at", "name", "label", "value"])
     decided = end_ns - 10 * _MINUTE
     channels: Sequence[tuple[str, str, str]] = (
         ("slack", "sent", ""),

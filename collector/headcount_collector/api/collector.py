@@ -44,7 +44,7 @@ class Collector:
         self.settings = settings
         self.store = store
         self.verdicts = VerdictStore(store)
-        host = Host(store, settings, self._submit)
+        host = Host(store, settings, self._submit, self._own_numbers)
         self.listeners = [make(host) for make in serving_factories()]
         # A server may have several collectors, and a Collector that writes by itself; a folder has only this one.
         self.lease = Lease(StoredLease(store)) if settings.shared_store else None
@@ -136,11 +136,17 @@ class Collector:
         }
         return [
             Metric("headcount_open_runs", "gauge", "Runs that are still owed.", open_runs, "status"),
+            *self._own_numbers(),
+            *self.housekeeping.metrics(),
+            *(metric for listener in self.listeners for metric in listener.metrics()),
+        ]
+
+    def _own_numbers(self) -> list[Metric]:
+        """Return what costs no question to the store."""
+        return [
             *_watch_metrics(self.watch.health),
             *_intake_metrics(self.intake),
-            *self.housekeeping.metrics(),
             *_hook_metrics(self.hooks),
-            *(metric for listener in self.listeners for metric in listener.metrics()),
         ]
 
     def _submit(self, message: bytes) -> Future[int]:

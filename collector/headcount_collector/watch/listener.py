@@ -60,11 +60,15 @@ class ServingListener(TickListener, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What a running collector offers its listeners. `submit` takes evidence (an ExportTraceServiceRequest)."""
+    """What a running collector offers its listeners.
+
+    `submit` takes evidence (an ExportTraceServiceRequest); `numbers` gives the collector's own, without the listeners'.
+    """
 
     store: Store
     settings: Settings
     submit: Callable[[bytes], Future[int]]
+    numbers: Callable[[], Iterable[Metric]] = tuple
 
 
 ServingFactory = Callable[[Host], ServingListener]

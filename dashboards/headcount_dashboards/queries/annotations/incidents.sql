@@ -1,4 +1,4 @@
--- From the opening to the end; one that is still open has no end yet.
+-- From the opening to the end. one that is still open has no end yet.
 SELECT
     opened_at AS time,
     if(is_open, NULL, closed_at) AS timeEnd,

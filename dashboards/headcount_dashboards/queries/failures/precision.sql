@@ -1,4 +1,4 @@
--- What became of the runs that were called wrong. Dismissed ones were noise to somebody; recovered ones were not lost.
+-- What became of the runs that were called wrong. Dismissed ones were noise to somebody. recovered ones were not lost.
 SELECT
     class,
     count() AS runs,

@@ -1,5 +1,4 @@
-SELECT table, sum(rows) AS rows, sum(bytes_on_disk) AS bytes, count() AS parts
-FROM system.parts
-WHERE active AND database = currentDatabase()
-GROUP BY table
+SELECT name AS table, total_rows AS rows, total_bytes AS bytes
+FROM system.tables
+WHERE database = currentDatabase() AND total_bytes > 0
 ORDER BY bytes DESC, table

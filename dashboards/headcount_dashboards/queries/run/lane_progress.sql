@@ -1,4 +1,4 @@
--- Moments with a tool call that succeeded or a first token, and with output; silence begins a minute after one.
+-- Moments with a tool call that succeeded or a first token, and with output. silence begins a minute after one.
 WITH keys AS
 (
     SELECT arrayJoin(arrayMap(

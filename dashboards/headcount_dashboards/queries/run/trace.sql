@@ -1,5 +1,5 @@
 -- Every span that carries the run, whatever trace it is in: a background child has a trace of its own. An id counts
--- within its session; spans of others that say no session are taken by the run alone.
+-- within its session. spans of others that say no session are taken by the run alone.
 WITH bounds AS
 (
     SELECT

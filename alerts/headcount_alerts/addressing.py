@@ -29,6 +29,7 @@ class Addressing:
         """Return the messages of one step, one for each channel at most."""
         document = document_of(incident, step, url=self._url, parts=tuple(parts))
         told = self.told.setdefault(incident.id, set())
+        told |= self.told.get(incident.heir_of, set())
         steps: dict[str, str] = {}
         if step.what in _LADDER:
             steps = dict.fromkeys(self.channels(incident, step.what), step.what)

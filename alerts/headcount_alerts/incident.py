@@ -114,6 +114,8 @@ class Incident:
     next_step_at: int = 0
     """When the ladder moves; 0 where it has nowhere to go."""
     paused: bool = False
+    heir_of: str = ""
+    """The id of the incident whose runs it took over: who was told of that one hears of this one."""
     fleet: str = ""
     """The id of the fleet incident that speaks for it."""
     told: int = 0

@@ -155,7 +155,9 @@ class Roll:
             return
         if there is None or not there.is_open:
             there = self.create(target, OWNER, now, f"handed over by {incident.owner or 'the root owner'}")
-            there.severity, there.told = incident.severity, incident.told
+            there.severity = incident.severity
+        there.heir_of = incident.id
+        there.told = max(there.told, 1 if incident.told else 0)
         if LEVELS.index(incident.level) > LEVELS.index(there.level):
             there.level, there.next_step_at = incident.level, incident.next_step_at
         if RANK[incident.severity] > RANK[there.severity]:

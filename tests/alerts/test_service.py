@@ -20,7 +20,7 @@ from headcount_collector.watch.tick import TickReport
 from headcount_collector.watch.verdicts import Evaluation, VerdictStore
 
 from .peers import Asked, Peer, Said, peer
-from .verdicts import T0, S, delivered, verdict
+from .verdicts import T0, S, delivered, fine, verdict
 
 
 def table(url: str, **more: Any) -> dict[str, Any]:
@@ -186,6 +186,22 @@ def test_a_storm_goes_to_whoever_would_have_been_told_of_one_of_them(store: Stor
         0, *(verdict(f"r{n}", session=f"s{n}", agent=("reviewer", "worker")[n % 2]) for n in range(12))
     )
     assert steps(server) == [("/boss", "notified")]
+
+
+def test_who_was_told_of_an_incident_hears_of_it_when_another_owner_has_it(
+    store: Store, server: Peer
+) -> None:
+    settings = table(server.url)
+    settings["route"]["routes"] = [{"match": ["owner=l-1"], "receiver": "boss"}]
+    served = Served(store, settings)
+    served.restore(0)
+    lead: dict[str, Any] = {"child_sessions": ("l-1",)}
+    served.tick(0, fine("lead", **lead), verdict("x", owner="l-1"), verdict("y", signals=()))
+    assert sorted(steps(server)) == [("/boss", "notified"), ("/chat", "notified")]
+    served.tick(50, delivered("lead", 50, **lead), verdict("x", owner="l-1"))
+    served.tick(60, delivered("x", 60, owner="l-1"), delivered("y", 60))
+    closed = [path for path, step in steps(server) if step == "closed"]
+    assert sorted(closed) == ["/boss", "/chat"]
 
 
 def test_outside_of_the_active_hours_a_message_waits_for_these_to_begin(store: Store, server: Peer) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from importlib.metadata import entry_points
 
 import pytest
+from opentelemetry import context
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import StatusCode
 
@@ -21,8 +22,16 @@ from headcount.testing import Recorder
 from .conftest import Host
 
 
+@pytest.fixture(autouse=True)
+def _own_context() -> Iterator[None]:
+    """Some agents here never end: what they stand in must not reach the next test."""
+    token = context.attach(context.Context())
+    yield
+    context.detach(token)
+
+
 @pytest.fixture
-def ops() -> Nesting:
+def ops(_own_context: None) -> Nesting:
     made = Nesting()
     made.agent_began("lead", None, "lead", session="s1")
     return made

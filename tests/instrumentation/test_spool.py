@@ -25,7 +25,7 @@ from headcount import spooled
 from headcount.outbox import Outbox
 from headcount.spool import Spool
 
-from .receiver import Receiver
+from .receiver import ReceivedSpan, Receiver
 
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -75,6 +75,18 @@ def outbox_on(folder: Path, door: Door, *, capacity: int = 100, limit_bytes: int
     )
 
 
+def once(spans: list[ReceivedSpan]) -> dict[bytes, str]:
+    """Return the agents that were dispatched, each span once: what is sent again keeps its id."""
+    return {span.span_id: str(span.attributes["gen_ai.agent.name"]) for span in list(spans)}
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
 def files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
@@ -86,8 +98,7 @@ def test_what_os_exit_left_is_sent_by_the_next_process(receiver: Receiver, run_p
     run_program(
         HEAD + "headcount.dispatch('third'); headcount.flush()\nimport time; time.sleep(1)", receiver.endpoint
     )
-    agents = [span.attributes["gen_ai.agent.name"] for span in receiver.spans]
-    assert sorted(map(str, agents)) == ["first", "second", "third"]
+    assert sorted(once(receiver.spans).values()) == ["first", "second", "third"]
 
 
 def test_what_an_end_without_a_collector_left_is_sent_with_its_resource_and_ids(run_program: Program) -> None:
@@ -140,9 +151,7 @@ def test_what_the_queue_has_no_room_for_goes_to_disk_and_out_when_the_collector_
         outbox.put(span(number))
     assert (outbox.dropped, outbox.spooled) == (0, 190)
     door.is_open = True
-    deadline = time.monotonic() + 20
-    while len(set(door.taken)) < 200 and time.monotonic() < deadline:
-        time.sleep(0.005)
+    wait_until(lambda: len(set(door.taken)) == 200)
     assert sorted(set(door.taken)) == list(range(200))
     assert outbox.close(20)
     assert files(tmp_path) == []
@@ -170,9 +179,7 @@ def test_a_living_process_keeps_its_files_and_a_dead_ones_are_taken_once(tmp_pat
     assert other.close(20)
     another = outbox_on(tmp_path / "spool", opened)
     another.put(span(4))
-    deadline = time.monotonic() + 20
-    while 2 not in opened.taken and time.monotonic() < deadline:
-        time.sleep(0.005)
+    wait_until(lambda: 2 in opened.taken)
     another.close(20)
     assert sorted(opened.taken) == [2, 3, 4]
     shut.is_open = True
@@ -222,9 +229,9 @@ headcount.flush()
     assert ended.returncode == 0, ended.stderr
     headcount.configure(receiver.endpoint, spool=tmp_path)
     headcount.dispatch("next")
-    agents = sorted(str(span.attributes["gen_ai.agent.name"]) for span in receiver.wait_for(4))
-    assert agents == ["forked", "next", "parent", "parent"]
+    wait_until(lambda: len(once(receiver.spans)) == 4)
     headcount.shutdown()
+    assert sorted(once(receiver.spans).values()) == ["forked", "next", "parent", "parent"]
 
 
 def test_off_means_off(tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:

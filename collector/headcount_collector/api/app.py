@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from headcount_collector.api import actions, backups, details, events, health, hooks, observer, rejudge, runs, sessions
+from headcount_collector.api import (
+    actions,
+    backups,
+    details,
+    events,
+    health,
+    hooks,
+    observer,
+    rejudge,
+    runs,
+    sessions,
+)
 from headcount_collector.api.clickhouse import clickhouse_routes
 from headcount_collector.api.collector import Collector
 from headcount_collector.api.guard import Guard

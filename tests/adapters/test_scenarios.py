@@ -108,7 +108,7 @@ def play(engine: Store, tmp_path: Path) -> Iterator[Callable[[Adapter, str], Pla
         assert spans, f"nothing was said: {ended.stdout}{ended.stderr}"
         store = engine.with_database(f"adapters_{next(DATABASES)}")
         stores.append(store)
-        migrate(store, retention_days=36500)
+        migrate(store, retention_days=20000)
         tick = Tick(store, Policy.from_mapping({}))
         received = max(span.end_ns for span in spans) + 1
         store.commit(bodies, received)

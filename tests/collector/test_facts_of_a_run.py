@@ -15,7 +15,7 @@ from .evidence_log import SECOND, Log, at, seconds, span
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     opened = Store.open(tmp_path_factory.mktemp("facts"))
-    migrate(opened, retention_days=36500)
+    migrate(opened, retention_days=20000)
     yield opened
     opened.close()
 

@@ -34,7 +34,7 @@ class Arrival:
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     opened = Store.open(tmp_path_factory.mktemp("facts"))
-    migrate(opened, retention_days=36500)
+    migrate(opened, retention_days=20000)
     yield opened
     opened.close()
 
@@ -42,7 +42,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 @pytest.fixture(scope="module")
 def twin(store: Store) -> Iterator[Store]:
     opened = store.with_database("other_order")
-    migrate(opened, retention_days=36500)
+    migrate(opened, retention_days=20000)
     yield opened
     opened.close()
 
@@ -155,7 +155,12 @@ KEYS = (
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=3, suppress_health_check=[*HealthCheck], phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(
+    deadline=None,
+    max_examples=3,
+    suppress_health_check=[*HealthCheck],
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+)
 @given(
     spans=st.lists(
         st.tuples(

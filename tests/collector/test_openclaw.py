@@ -63,7 +63,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 def judged(engine: Store, at_s: float, *tasks: dict[str, Any]) -> dict[str, Verdict]:
     store = engine.with_database(f"openclaw_{next(DATABASES)}")
-    migrate(store, retention_days=36500)
+    migrate(store, retention_days=20000)
     moment = T0_MS * 1_000_000 + int(at_s * SECOND)
     store.commit([export_request(records_from_ledger({"tasks": list(tasks)})).SerializeToString()], moment)
     verdicts = Tick(store, Policy.from_mapping({})).evaluate(moment, moment).verdicts

@@ -86,7 +86,14 @@ def test_a_circle_of_owners_loses_no_run() -> None:
 
 
 def test_a_session_of_which_no_time_is_known_has_no_chart() -> None:
-    line: dict[str, Any] = {"from": None, "started": None, "worked": [], "waits": [], "ended": None, "delivered": None}
+    line: dict[str, Any] = {
+        "from": None,
+        "started": None,
+        "worked": [],
+        "waits": [],
+        "ended": None,
+        "delivered": None,
+    }
     assert chart_of([document()], [line], moment(1)) is None
 
 

@@ -269,7 +269,11 @@ def test_invalid_utf8_is_refused_and_says_so(served: Served) -> None:
     assert "not UTF-8" in status.message
 
 
-@pytest.mark.parametrize("body", [b"\xff\xff\xff", b"{}", request([span()]).SerializeToString()[:-3]])
+@pytest.mark.parametrize(
+    "body",
+    [b"\xff\xff\xff", b"{}", request([span()]).SerializeToString()[:-3]],
+    ids=["garbage", "json", "cut"],
+)
 def test_a_malformed_body_is_refused_with_400(served: Served, body: bytes) -> None:
     response = served.post(body)
     assert response.status_code == 400
@@ -309,6 +313,7 @@ def test_compressed_bodies_are_taken(served: Served, encoding: str, compress: An
         ("gzip", gzip.compress(b"x" * 99)[:-9], 400),
         ("zstd", b"no", 400),
     ],
+    ids=["unknown", "no gzip", "cut gzip", "no zstd"],
 )
 def test_a_bad_encoding_is_refused(served: Served, encoding: str, body: bytes, status: int) -> None:
     assert served.post(body, {"content-encoding": encoding}).status_code == status

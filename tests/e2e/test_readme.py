@@ -227,6 +227,6 @@ def skeleton(text: str) -> list[str]:
     """
     text = text.split("what was believed")[0]
     text = re.sub(r" \((teammate|foreground)\) by ", " by ", text)
-    text = re.sub(r".*launch now (foreground|teammate)\n", "", text)
+    text = re.sub(r".*launch now (foreground|teammate) *\n", "", text)
     text = re.sub(r"\d\d:\d\d:\d\d|\d+[dhms]( \d+[hms])?", "T", text)
     return sorted(re.sub(r"\s+", " ", line).strip() for line in text.splitlines() if line.strip())

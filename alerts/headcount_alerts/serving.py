@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from headcount_alerts.api import routes_of
 from headcount_alerts.service import Alerts
 from headcount_alerts.settings import load_alerts
-from headcount_collector.api.metrics import Metric, counter, gauge
+from headcount_collector.metrics import Metric, counter, gauge
 from headcount_collector.watch.listener import Host
 from headcount_collector.watch.tick import Tick, TickReport
 

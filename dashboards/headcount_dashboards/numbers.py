@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from fastapi import APIRouter
 
-from headcount_collector.api.metrics import Metric
+from headcount_collector.metrics import Metric
 from headcount_collector.store.errors import StoreError
 from headcount_collector.watch.listener import Host
 from headcount_collector.watch.tick import Tick, TickReport

@@ -55,15 +55,17 @@ def test_a_full_disk_refuses_loses_nothing_and_recovers(small_disk: Path) -> Non
         with pytest.raises(StoreFailed) as refused:
             fill()
         assert (refused.value.status, refused.value.retry_after_s) == (503, 1)
-        assert store.query("SELECT count() FROM otel_traces") == [(taken,)]
+        # What was refused may stand in part: it was not acknowledged, and its sender will send it again.
+        ((kept,),) = store.query("SELECT count() FROM otel_traces")
+        assert taken <= kept <= taken + _SPANS
         subprocess.run(["mount", "-o", "remount,size=200m", str(small_disk)], check=True)
         intake.committer.submit(large(), _SPANS).result(60)
-        assert store.query("SELECT count() FROM otel_traces") == [(taken + _SPANS,)]
+        assert store.query("SELECT count() FROM otel_traces") == [(kept + _SPANS,)]
         intake.close()
     finally:
         store.close()
     again = Store.open(small_disk / "data")
     try:
-        assert again.query("SELECT count() FROM otel_traces") == [(taken + _SPANS,)]
+        assert again.query("SELECT count() FROM otel_traces") == [(kept + _SPANS,)]
     finally:
         again.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from headcount_collector.api.metrics import counter, gauge
+from headcount_collector.metrics import counter, gauge
 from headcount_collector.settings import load_settings
 from headcount_collector.store.client import Store
 from headcount_collector.store.migrate import migrate

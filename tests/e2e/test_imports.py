@@ -24,7 +24,7 @@ ROOMS = {
     "receive": ("store", "evidence"),
     "derive": ("store", "judge", "evidence"),
     "watch": ("store", "judge", "derive", "evidence"),
-    "replay": ("store", "judge", "evidence", "watch", "receive"),
+    "replay": ("store", "judge", "evidence", "derive", "watch", "receive"),
 }
 """What each room of the collector may import of the others."""
 

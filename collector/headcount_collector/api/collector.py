@@ -12,10 +12,10 @@ from typing import Any
 from headcount_collector.api.guard import Gate
 from headcount_collector.api.hooks import HookIntake
 from headcount_collector.api.housekeeping import Housekeeping
-from headcount_collector.api.metrics import Metric, counter, gauge
 from headcount_collector.api.spool import Spool
 from headcount_collector.evidence.claude_code_disk import TranscriptFolder
 from headcount_collector.judge.verdict import ACTIVE, BLOCKED, SUSPECT, UNFORWARDED
+from headcount_collector.metrics import Metric, counter, gauge
 from headcount_collector.receive.errors import Malformed
 from headcount_collector.receive.intake import Intake, create_intake
 from headcount_collector.receive.rate import RateLimit

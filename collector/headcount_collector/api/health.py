@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from headcount_collector.api.collector import Collector
-from headcount_collector.api.metrics import MEDIA_TYPE, exposition
 from headcount_collector.api.problems import problem_response
+from headcount_collector.metrics import MEDIA_TYPE, exposition
 
 routes = APIRouter(tags=["health"])
 

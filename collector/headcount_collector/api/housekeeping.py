@@ -7,7 +7,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 
-from headcount_collector.api.metrics import Metric, counter, gauge
+from headcount_collector.metrics import Metric, counter, gauge
 from headcount_collector.settings import Settings
 from headcount_collector.store import Store
 from headcount_collector.store.size import Size, shrink, sizes

@@ -15,7 +15,7 @@ from headcount_collector.watch.tick import Tick, TickReport
 if TYPE_CHECKING:
     from fastapi import APIRouter
 
-    from headcount_collector.api.metrics import Metric
+    from headcount_collector.metrics import Metric
     from headcount_collector.settings import Settings
 
 GROUP = "headcount.tick_listeners"

@@ -44,7 +44,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(f"HEADCOUNT_{name.upper()}", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("HEADCOUNT_DATA", str(tmp_path / "data"))
-    for name in ("CLAUDE_CONFIG_DIR", "QWEN_CONFIG_DIR"):
+    for name in ("CLAUDE_CONFIG_DIR", "QWEN_HOME"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")

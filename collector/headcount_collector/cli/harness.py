@@ -18,7 +18,7 @@ from headcount_collector.cli.client import Client, ClientError
 from headcount_collector.cli.console import out, print_json, told
 from headcount_collector.cli.hook_settings import FORWARDER, Hooks, SettingsFileError
 from headcount_collector.cli.options import Config, Json, Url
-from headcount_collector.evidence import HOOK_EVENTS
+from headcount_collector.evidence import HOOK_EVENTS, QWEN_HOOK_EVENTS
 from headcount_collector.settings import load_settings
 
 Where = Literal["user", "project", "local"]
@@ -64,7 +64,7 @@ CLAUDE_CODE = Harness(
     "claude-code", ".claude", "CLAUDE_CONFIG_DIR", "/hooks/claude-code", HOOK_EVENTS, only_commands=False
 )
 QWEN_CODE = Harness(
-    "qwen-code", ".qwen", "QWEN_CONFIG_DIR", "/hooks/qwen-code", HOOK_EVENTS, only_commands=True
+    "qwen-code", ".qwen", "QWEN_HOME", "/hooks/qwen-code", QWEN_HOOK_EVENTS, only_commands=True
 )
 
 

@@ -2,6 +2,7 @@
 
 from .claude_code import HOOK_EVENTS, records_from_hook
 from .claude_code_disk import TranscriptFolder
+from .qwen_code import HOOK_EVENTS as QWEN_HOOK_EVENTS
 from .record import AttributeValue, Record, export_request
 from .replay_file import (
     Arrival,
@@ -19,6 +20,7 @@ from .replay_file import (
 
 __all__ = [
     "HOOK_EVENTS",
+    "QWEN_HOOK_EVENTS",
     "Arrival",
     "AttributeValue",
     "Control",

@@ -16,7 +16,7 @@ from .claude_code_result import content_text
 from .moment import moment_ns
 
 _META_LIMIT = 64 * 1024
-_TAIL = 4 * 1024 * 1024
+TAIL = 4 * 1024 * 1024
 """How far back from its end a transcript is searched: more than the turns that end between two hooks."""
 _KNOWN_LIMIT = 4096
 _DAY_NS = 86_400 * 1_000_000_000
@@ -63,7 +63,7 @@ class TranscriptFolder:
             return Joined(known)
         if _AGENT_ID.fullmatch(agent_id) is None:
             return None
-        main = _absolute(transcript_path)
+        main = absolute(transcript_path)
         if main is None or main.name != f"{session}.jsonl":
             return None
         call = _dispatching_call(main.with_suffix("") / "subagents" / f"agent-{agent_id}.meta.json")
@@ -80,10 +80,10 @@ class TranscriptFolder:
 
         They are told again each time, with the same moments, so that one lost answer loses nothing.
         """
-        path = _absolute(transcript_path)
+        path = absolute(transcript_path)
         if path is None or path.suffix != ".jsonl":
             return []
-        tail = _read(path, _TAIL)
+        tail = read_tail(path, TAIL)
         found = []
         for line in tail.split(b"\n") if tail is not None else ():
             if b'"queued_command"' in line and b"<task-notification>" in line:
@@ -93,19 +93,20 @@ class TranscriptFolder:
         return found
 
 
-def _absolute(text: str) -> Path | None:
+def absolute(text: str) -> Path | None:
+    """Return an absolute path, None for anything else."""
     path = Path(text) if "\0" not in text else None
     return path if path is not None and path.is_absolute() else None
 
 
 def _dispatching_call(path: Path) -> str | None:
-    content = _read(path, _META_LIMIT)
-    values = _object(content) if content is not None else None
+    content = read_tail(path, _META_LIMIT)
+    values = object_of(content) if content is not None else None
     return name_at(values, "toolUseId") if values is not None else None
 
 
 def _taken_up(line: bytes) -> TakenUp | None:
-    values = _object(line)
+    values = object_of(line)
     attachment = table_at(values, "attachment") if values is not None else {}
     if values is None or text_at(attachment, "type") != "queued_command":
         return None
@@ -118,7 +119,8 @@ def _taken_up(line: bytes) -> TakenUp | None:
         return None
 
 
-def _object(content: bytes) -> dict[str, object] | None:
+def object_of(content: bytes) -> dict[str, object] | None:
+    """Return the JSON object of one line, None where it is none."""
     try:
         values = json.loads(content)
     except (ValueError, RecursionError):
@@ -126,7 +128,7 @@ def _object(content: bytes) -> dict[str, object] | None:
     return values if isinstance(values, dict) else None
 
 
-def _read(path: Path, limit: int) -> bytes | None:
+def read_tail(path: Path, limit: int) -> bytes | None:
     """Return the last `limit` bytes of a regular file; None where there is none. Opening never waits for a pipe."""
     flags = os.O_RDONLY | _FLAGS
     try:

@@ -1,23 +1,48 @@
 """Turns hook calls of Qwen Code into lifecycle records: its words are put in those of Claude Code, from which they came.
 
-What differs: tools are named `agent`, `task_stop`, `task_output`, `send_message`; a tool's answer is `llmContent` beside
-a `returnDisplay`, whose status says whether the agent runs on in the background; tasks are listed without a type. Its
-notices say how many are `<remaining>` and whether all are terminal, which is not evidence of a run: the groups count
-for themselves.
+What differs, as recordings of version 0.24.4 show. Each hook has a time of its own, which holds: the commands that hand
+hooks over overtake each other. A call is named by `tool_call_id`; `tool_use_id` is another number in every hook but
+PostToolBatch. An agent's id is its type and that call, so a child is joined from its start on; its tool hooks name no
+type. Tools are named `agent`, `task_stop`, `task_output`, `send_message`; a tool's answer is `llmContent` beside a
+`returnDisplay`, whose status says whether the agent runs on in the background. A notice to the model fires no hook: it
+is read from the session's transcript, and where that does not lie on the collector's machine, a task that is over when
+a turn ends counts as handed over, since the harness empties its queue of notices before it rests. Its notices say how
+many are `<remaining>` and whether all are terminal, which is not evidence of a run: the groups count for themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from . import wire
 from .claude_code import records_from_hook
-from .claude_code_body import Disk, name_at, table_at, text_at
-from .claude_code_result import content_text
+from .claude_code_body import Absorbed, Disk, Join, name_at, table_at, text_at
+from .claude_code_disk import Joined
+from .claude_code_result import content_text, outcome_of
+from .moment import moment_ns
+from .qwen_code_disk import Notes
 from .record import Record
 
 SERVICE = "qwen-code"
+HOOK_EVENTS = (
+    "Notification",
+    "PermissionDenied",
+    "PermissionRequest",
+    "PostCompact",
+    "PostToolBatch",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PreCompact",
+    "PreToolUse",
+    "SessionEnd",
+    "Stop",
+    "StopFailure",
+    "SubagentStart",
+    "SubagentStop",
+    "UserPromptSubmit",
+)
+"""The hooks that say something; those of teammates and to-do items this harness does not have."""
 
 _TOOLS = {
     "agent": "Agent",
@@ -29,6 +54,7 @@ _TOOLS = {
 _AGENT = "Agent"
 _RUNNING = frozenset({"background", "running", "async_launched"})
 _PREFIX = "claude-code:"
+_DAY_NS = 86_400 * 1_000_000_000
 
 
 def records_from_qwen_hook(
@@ -37,10 +63,59 @@ def records_from_qwen_hook(
     """Return what one hook call of Qwen Code proves; nothing for what is unknown or malformed. Never raises."""
     if not isinstance(body, Mapping):
         return []
-    found = records_from_hook(
-        _in_claudes_words(body), received_ns, capture_content=capture_content, disk=disk
-    )
+    at_ns = _time_of(body, received_ns)
+    said = _in_claudes_words(body)
+    notes = Notes() if disk is not None else None
+    found = records_from_hook(said, at_ns, capture_content=capture_content, disk=_OwnNames(said, notes))
+    path = text_at(body, "transcript_path") or ""
+    if name_at(body, "hook_event_name") == "Stop" and not (notes and notes.readable(path)):
+        found += _handed_over(said, at_ns)
     return [_as_qwens(record) for record in found]
+
+
+class _OwnNames:
+    """What this harness tells in place of a note on its disk: the call in the agent's id, the notices in its transcript."""
+
+    def __init__(self, body: Mapping[str, object], notes: Notes | None) -> None:
+        self._type = name_at(body, "agent_type")
+        self._notes = notes
+
+    def join_of_agent(self, transcript_path: str, session: str, agent_id: str) -> Join | None:
+        call = agent_id.removeprefix(f"{self._type}-")
+        return Joined(call, news=True) if call and call != agent_id else None
+
+    def absorbed(self, transcript_path: str, received_ns: int) -> Sequence[Absorbed]:
+        return self._notes.absorbed(transcript_path, received_ns) if self._notes is not None else []
+
+
+def _time_of(body: Mapping[str, object], received_ns: int) -> int:
+    """Return the hook's own time; that of its receipt where it has none that can be believed."""
+    try:
+        at_ns = moment_ns(text_at(body, "timestamp") or "")
+    except ValueError:
+        return received_ns
+    return at_ns if abs(at_ns - received_ns) < _DAY_NS else received_ns
+
+
+def _handed_over(body: Mapping[str, object], at_ns: int) -> Iterator[Record]:
+    """Yield receipt and hand-over of the tasks that are over when their owner's turn ends."""
+    tasks = body.get("background_tasks")
+    session = name_at(body, "session_id")
+    for task in tasks if isinstance(tasks, list) and session else ():
+        run, outcome = (
+            (name_at(task, "id"), outcome_of(text_at(task, "status")))
+            if isinstance(task, dict)
+            else (None, None)
+        )
+        if run is None or outcome is None:
+            continue
+        about = {wire.PRODUCER: f"{_PREFIX}{session}"}
+        told = {**about, wire.RESULT_SOURCE: "notification", wire.OUTCOME: outcome}
+        yield Record("completion_received", at_ns, run, session, told, service=SERVICE)
+        yield Record(
+            "completion_forwarded", at_ns, run, session, {**about, wire.FORWARDED: True}, service=SERVICE
+        )
+        yield Record("completion_consumed", at_ns, run, session, about, service=SERVICE)
 
 
 def _as_qwens(record: Record) -> Record:
@@ -51,11 +126,16 @@ def _as_qwens(record: Record) -> Record:
 
 def _in_claudes_words(body: Mapping[str, object]) -> dict[str, object]:
     said = dict(body)
+    agent, call = name_at(body, "agent_id"), name_at(body, "tool_call_id")
+    if call is not None:
+        said["tool_use_id"] = call
+    if agent is not None and name_at(body, "agent_type") is None:
+        said["agent_type"] = agent
     tool = _TOOLS.get(name_at(body, "tool_name") or "")
     if tool is not None:
         said["tool_name"] = tool
         if tool == _AGENT and "tool_response" in body:
-            said["tool_response"] = _answer(table_at(body, "tool_response"))
+            said["tool_response"] = _answer(table_at(body, "tool_response"), call)
     calls = body.get("tool_calls")
     if isinstance(calls, list):
         said["tool_calls"] = [_call(call) for call in calls]
@@ -69,18 +149,25 @@ def _in_claudes_words(body: Mapping[str, object]) -> dict[str, object]:
 
 
 def _call(call: object) -> object:
+    """Return one answer of a batch; whether it ends a run is told by its status, in the words of the answer itself."""
     if not isinstance(call, dict):
         return call
-    return {**call, "tool_name": _TOOLS.get(name_at(call, "tool_name") or "", call.get("tool_name"))}
+    tool = _TOOLS.get(name_at(call, "tool_name") or "", call.get("tool_name"))
+    shown = table_at(table_at(call, "tool_response"), "result_display")
+    over = tool == _AGENT and outcome_of(text_at(shown, "status")) is not None
+    return {**call, "tool_name": tool, "tool_response": "ended" if over else None}
 
 
-def _answer(response: Mapping[str, object]) -> dict[str, object]:
+def _answer(response: Mapping[str, object], call: str | None) -> dict[str, object]:
     """Return the answer to a dispatching call as Claude Code would give it."""
     if text_at(response, "status"):
         return dict(response)
     shown = table_at(response, "returnDisplay")
     status = (text_at(shown, "status") or "").lower()
     names = {key: shown[key] for key in ("agentId", "taskId") if key in shown}
+    agent = name_at(shown, "subagentName")
+    if not names and agent is not None and call is not None:
+        names = {"agentId": f"{agent}-{call}"}
     if status in _RUNNING:
         return {"status": "async_launched", **names}
     content = content_text(response.get("llmContent"))

@@ -20,6 +20,9 @@ VERSION = 1
 MOST_RUNS = 8
 """So many runs are described in one message; the rest is counted."""
 
+MOST_IN_FLIGHT = 5
+"""So many calls of a run are named in one message."""
+
 Document = dict[str, Any]
 
 
@@ -118,7 +121,7 @@ def _run(member: Member, now: int) -> Document:
         "deadline": _moment(facts.get("deadline")),
         "ended": _moment(facts.get("ended_at")),
         "last_progress": None if not last else f"{clock(last)}, {span(now - last)} ago",
-        "in_flight": list(facts.get("in_flight") or ()),
+        "in_flight": list(facts.get("in_flight") or ())[:MOST_IN_FLIGHT],
         "result": facts.get("result_location"),
         "evidence": list(facts.get("evidence") or ()),
         "would_change": list(facts.get("would_change") or ()),

@@ -17,6 +17,10 @@ from headcount_alerts.neutral import STYLES
 _ENDINGS = {"text": "txt", "slack": "slack", "markdown": "md", "html": "html"}
 
 
+_FEWER = (4, 2, 1, 0)
+"""How many runs a text describes where a service takes no more."""
+
+
 class Texts:
     """Renders messages. Templates are `title.txt`, `body.txt`, `body.md`, `body.slack`, `body.html`, `nudge.txt`."""
 
@@ -29,9 +33,17 @@ class Texts:
         """Return the first line, which has to do on a locked telephone."""
         return " ".join(self._render("title.txt", style, message).split())
 
-    def body(self, message: dict[str, Any], style: str = "text") -> str:
-        """Return the whole text in a style: text, markdown, slack or html."""
-        return self._render(f"body.{_ENDINGS[style]}", style, message)
+    def body(self, message: dict[str, Any], style: str = "text", room: int | None = None) -> str:
+        """Return the whole text in a style: text, markdown, slack or html; of fewer runs where `room` is too little."""
+        name = f"body.{_ENDINGS[style]}"
+        text = self._render(name, style, message)
+        if room is None:
+            return text
+        for runs in _FEWER:
+            if size(text) <= room:
+                return text
+            text = self._render(name, style, _shortened(message, runs))
+        return cut(text, room)
 
     def nudge(self, message: dict[str, Any]) -> str:
         """Return what an agent is told."""
@@ -68,6 +80,28 @@ def _environment(loader: Any, style: str) -> ImmutableSandboxedEnvironment:
         lstrip_blocks=True,
         autoescape=False,  # finalize escapes, for HTML too
     )
+
+
+def size(text: str) -> int:
+    """Return how much a text takes at most: in bytes, and with entities in place of the signs of HTML.
+
+    Services count characters or bytes, some after they or apprise escaped the text.
+    """
+    return len(html.escape(text).encode())
+
+
+def cut(text: str, room: int) -> str:
+    """Return as much of a text as takes no more than `room`."""
+    if size(text) <= room:
+        return text
+    while text and size(text) > room - len("\u2026".encode()):
+        text = text[: min(len(text) - 1, len(text) * room // size(text))]
+    return text + "\u2026"
+
+
+def _shortened(message: dict[str, Any], most: int) -> dict[str, Any]:
+    left_out = max(0, len(message["runs"]) - most)
+    return {**message, "runs": message["runs"][:most], "more_runs": message["more_runs"] + left_out}
 
 
 class _Trusted(str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -61,7 +62,9 @@ class Peer:
 
 
 @contextlib.contextmanager
-def peer(answer: Callable[[Asked], Said] = lambda asked: Said()) -> Iterator[Peer]:
+def peer(
+    answer: Callable[[Asked], Said] = lambda asked: Said(), tls: ssl.SSLContext | None = None
+) -> Iterator[Peer]:
     """Serve on a free port."""
     found = Peer(answer)
 
@@ -85,9 +88,11 @@ def peer(answer: Callable[[Asked], Said] = lambda asked: Said()) -> Iterator[Pee
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
-    found.url = f"http://127.0.0.1:{server.server_address[1]}"
+    found.url = f"http{'' if tls is None else 's'}://127.0.0.1:{server.server_address[1]}"
     try:
         yield found
     finally:

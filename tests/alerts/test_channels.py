@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import shutil
 import socket
 import subprocess
@@ -30,8 +29,8 @@ from headcount_alerts.channels.webhook import BadSignature, WebhookChannel, veri
 from headcount_alerts.errors import AlertsConfigError, ChannelError
 from headcount_alerts.text import Texts
 
-from .peers import Asked, Said, SlackApi, peer, said_json
-from .test_text import CONDITIONS, HOSTILE, incident, message
+from .peers import Said, SlackApi, peer, said_json
+from .test_text import CONDITIONS, incident, message
 
 TEXTS = Texts()
 
@@ -257,79 +256,6 @@ def test_apprise_reaches_services_that_one_can_host(name: str, url: str, path: s
         (asked,) = server.asked
     assert asked.path == path
     assert holds(asked)
-
-
-def discord(asked: Asked) -> Said:
-    """Execute Webhook: 204; 400 where content and embeds are missing or too long."""
-    body = asked.json
-    embeds = body.get("embeds", [])
-    too_long = len(body.get("content", "")) > 2000 or any(
-        len(e.get("description", "")) > 4096 for e in embeds
-    )
-    if asked.path.split("?")[0] != "/4174216298/token" or too_long or not (body.get("content") or embeds):
-        return said_json({"code": 50035, "message": "Invalid Form Body"}, 400)
-    return Said(204)
-
-
-def telegram(asked: Asked) -> Said:
-    """sendMessage: text of at most 4096 characters, whose tags are known and closed where it is HTML."""
-    body = asked.json
-    if asked.path != "/bot123456789:abcdefg_hijklmnop/sendMessage" or not 1 <= len(body["text"]) <= 4096:
-        return said_json({"ok": False, "error_code": 400, "description": "Bad Request"}, 400)
-    if body.get("parse_mode") == "HTML":
-        tags = re.findall(r"<(/?)([a-z]+)[^>]*>", body["text"])
-        opened = [name for closing, name in tags if not closing]
-        closed = [name for closing, name in tags if closing]
-        if sorted(opened) != sorted(closed) or not set(opened) <= {"b", "i", "u", "s", "code", "pre", "a"}:
-            return said_json({"ok": False, "error_code": 400, "description": "can't parse entities"}, 400)
-    return said_json({"ok": True, "result": {"message_id": 1}})
-
-
-def pagerduty(asked: Asked) -> Said:
-    """Events API v2: 202; 400 where routing key, action, summary, source or severity do not fit."""
-    body = asked.json
-    payload = body["payload"]
-    fits = (
-        len(body["routing_key"]) > 0
-        and body["event_action"] in ("trigger", "acknowledge", "resolve")
-        and 0 < len(payload["summary"]) <= 1024
-        and payload["source"]
-        and payload["severity"] in ("critical", "warning", "error", "info")
-    )
-    if not fits:
-        return said_json({"status": "invalid event"}, 400)
-    return said_json({"status": "success", "dedup_key": "1"}, 202)
-
-
-def test_discord_telegram_and_pagerduty_take_our_text_hostile_telemetry_included(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # Their hosts are constants of apprise; nothing else of it is touched.
-    from apprise.plugins import discord as discord_plugin
-    from apprise.plugins import pagerduty as pagerduty_plugin
-    from apprise.plugins import telegram as telegram_plugin
-
-    hostile = incident(CONDITIONS["class-done_but_not_forwarded"], description=HOSTILE, agent=HOSTILE)
-    parcels = [parcel(), Parcel("h-1-x", message(hostile))]
-    with peer(discord) as server:
-        monkeypatch.setattr(discord_plugin.NotifyDiscord, "notify_url", server.url)
-        for one in parcels:
-            AppriseChannel("discord://4174216298/token", TEXTS).send(one)
-        said = "".join(asked.body.decode() for asked in server.asked)
-        assert "review-17" in said
-        assert "@everyone" not in said
-        assert all(not asked.json.get("allow_mentions") for asked in server.asked)
-    with peer(telegram) as server:
-        monkeypatch.setattr(telegram_plugin.NotifyTelegram, "notify_url", f"{server.url}/bot")
-        for one in parcels:
-            AppriseChannel("tgram://123456789:abcdefg_hijklmnop/12315544/", TEXTS).send(one)
-        assert "review-17" in server.asked[0].json["text"]
-    with peer(pagerduty) as server:
-        lookup = dict.fromkeys(pagerduty_plugin.PAGERDUTY_API_LOOKUP, server.url)
-        monkeypatch.setattr(pagerduty_plugin, "PAGERDUTY_API_LOOKUP", lookup)
-        for one in parcels:
-            AppriseChannel("pagerduty://integrationkey@apikey", TEXTS).send(one)
-        assert "review-17" in server.asked[0].json["payload"]["summary"]
 
 
 def test_apprise_says_why_a_message_did_not_go() -> None:

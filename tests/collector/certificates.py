@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,15 +27,15 @@ class Certificates:
     client_key: Path
 
 
-def make_certificates(folder: Path) -> Certificates:
-    """Write the five files."""
+def make_certificates(folder: Path, *names: str) -> Certificates:
+    """Write the five files; `names` are hosts beside loopback that the certificates are for."""
     ca_key = ec.generate_private_key(ec.SECP256R1())
     ca_name = _name("test authority")
     ca = _sign(ca_name, ca_name, ca_key.public_key(), ca_key, authority=True)
     files = {"ca": _pem(folder / "ca.pem", ca)}
     for who in ("server", "client"):
         key = ec.generate_private_key(ec.SECP256R1())
-        files[who] = _pem(folder / f"{who}.pem", _sign(_name(who), ca_name, key.public_key(), ca_key))
+        files[who] = _pem(folder / f"{who}.pem", _sign(_name(who), ca_name, key.public_key(), ca_key, names))
         path = folder / f"{who}.key"
         path.write_bytes(
             key.private_bytes(
@@ -56,11 +57,13 @@ def _sign(
     issuer: x509.Name,
     public: ec.EllipticCurvePublicKey,
     key: ec.EllipticCurvePrivateKey,
+    names: Sequence[str] = (),
     *,
     authority: bool = False,
 ) -> x509.Certificate:
     now = datetime.datetime.now(datetime.UTC)
-    hosts = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    hosts = [x509.DNSName(name) for name in ("localhost", *names)]
+    addresses = [x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -70,7 +73,7 @@ def _sign(
         .not_valid_before(now - _VALID)
         .not_valid_after(now + _VALID)
         .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName(hosts), critical=False)
+        .add_extension(x509.SubjectAlternativeName([*hosts, *addresses]), critical=False)
         .sign(key, hashes.SHA256())
     )
 

@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 from headcount_alerts.errors import ChannelError
 from headcount_collector.addresses import is_loopback
 
-_LATER = frozenset({408, 425, 429})
+LATER = frozenset({408, 425, 429})
+"""Statuses below 500 that say: come again."""
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float) -> bytes:
@@ -30,7 +31,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float) ->
             said = error.read(500).decode("utf-8", "replace").strip()
         raise ChannelError(
             f"{_shown(url)} answers {error.code} {error.reason}" + (f": {said}" if said else ""),
-            retryable=error.code >= 500 or error.code in _LATER,
+            retryable=error.code >= 500 or error.code in LATER,
             retry_after_s=retry_after_s(error.headers.get("Retry-After")),
         ) from None
     except (urllib.error.URLError, HTTPException, OSError, ValueError) as error:

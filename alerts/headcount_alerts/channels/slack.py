@@ -74,7 +74,7 @@ class SlackBot:
         title = self._texts.title(document, "slack").strip()
         return {
             "text": title,
-            "blocks": blocks(title, self._texts.body(document, "slack"), document, self._button),
+            "blocks": blocks(title, self._texts.body(document, "slack", _LONGEST), document, self._button),
         }
 
     def _call(self, method: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class SlackWebhook:
         title = self._texts.title(document, "slack").strip()
         body = {
             "text": title,
-            "blocks": blocks(title, self._texts.body(document, "slack"), document),
+            "blocks": blocks(title, self._texts.body(document, "slack", _LONGEST), document),
             **_QUIET,
         }
         try:
@@ -127,7 +127,7 @@ def blocks(title: str, body: str, document: Document, button: bool = False) -> l
     """Return a message's blocks; `verbatim` keeps Slack from making links and mentions of its own."""
     found: list[dict[str, Any]] = [
         {"type": "section", "text": {"type": "mrkdwn", "verbatim": True, "text": f"*{title}*"[:_LONGEST]}},
-        {"type": "section", "text": {"type": "mrkdwn", "verbatim": True, "text": body[:_LONGEST]}},
+        {"type": "section", "text": {"type": "mrkdwn", "verbatim": True, "text": body}},
     ]
     if button and document["state"] == "open":
         text = {"type": "plain_text", "text": "I am on it"}

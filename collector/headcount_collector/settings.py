@@ -152,6 +152,11 @@ class Settings(BaseSettings):
     url: str = Field(
         "http://127.0.0.1:4318", description="The collector that `runs`, `run` and their like ask"
     )
+    grafana_url: str = Field(
+        "",
+        description="Where Grafana is: pages and messages link to its dashboards; empty: no links",
+    )
+    grafana_public_url: str = Field("", description="Where people open Grafana, if not at `grafana_url`")
     alerts: dict[str, Any] = Field(
         default_factory=dict,
         description="Who is told of what: a table `[alerts]` in the file; `headcount alerts check` reads it",
@@ -175,11 +180,12 @@ class Settings(BaseSettings):
             raise ValueError(str(error)) from None
         return value
 
-    @field_validator("url")
+    @field_validator("url", "grafana_url", "grafana_public_url")
     @classmethod
-    def _check_url(cls, value: str) -> str:
-        if not value.startswith(("http://", "https://")):
-            raise ValueError(f"{value!r} is no URL; write one like http://127.0.0.1:4318")
+    def _check_url(cls, value: str, info: ValidationInfo) -> str:
+        if value and not value.startswith(("http://", "https://")):
+            port = 4318 if info.field_name == "url" else 3000
+            raise ValueError(f"{value!r} is no URL; write one like http://127.0.0.1:{port}")
         return value.rstrip("/")
 
     @field_validator("store")
@@ -287,6 +293,11 @@ class Settings(BaseSettings):
     def judged_by(self) -> Policy:
         """The policy as the judgement takes it."""
         return Policy.from_mapping(self.policy)
+
+    @property
+    def dashboards_url(self) -> str:
+        """Where links to dashboards lead; "" for none."""
+        return self.grafana_public_url or self.grafana_url
 
     @property
     def shared_store(self) -> bool:

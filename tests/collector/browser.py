@@ -96,6 +96,15 @@ class Browser:
 
         return eventually(tried)
 
+    def clipboard(self) -> str:
+        """Return what lies on the browser's clipboard; pasting is what takes leave, copying takes none."""
+        self._cdp("Browser.grantPermissions", origin=self._url, permissions=["clipboardReadWrite"])
+        found = self.driver.execute_async_script(
+            "const done = arguments[0]; navigator.clipboard.readText().then(done, e => done(String(e)))"
+        )
+        self._cdp("Browser.resetPermissions")
+        return str(found)
+
     def _cdp(self, command: str, **parameters: object) -> Any:
         return self.driver.execute_cdp_cmd(command, parameters)
 

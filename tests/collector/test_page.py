@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import pytest
 
+from headcount_collector.dashboard_urls import run_dashboard
 from tests.collector.page_evidence import HOSTILE, commit, hostile, record, story
 from tests.collector.running import Answer, Running, eventually, running_collector
 
 HTML = {"Accept": "text/html"}
 HOOKS = Path(__file__).parents[1] / "captures/claude-code/teammate-mute/hooks.jsonl"
 TEAMMATE = "toolu_9106fea11ef1427aa9b2"
+HOSTILE_RUN = "/runs/" + quote(HOSTILE + "#run", safe="")
+GRAFANA = "http://grafana.example/g"
 FORM = "application/x-www-form-urlencoded"
 
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     with running_collector(
-        tmp_path_factory.mktemp("data"), tick_s=0.2, capture_content=True, log_level="error"
+        tmp_path_factory.mktemp("data"),
+        tick_s=0.2,
+        capture_content=True,
+        log_level="error",
+        grafana_url=GRAFANA + "/",
     ) as found:
         commit(found.collector, [*story(), *hostile(HOSTILE)])
         eventually(lambda: found.get("/api/v1/runs?session=s1").json["total"] == 6)
@@ -142,8 +151,8 @@ def test_what_is_not_there_is_a_page_for_people_and_a_problem_for_programs(runni
     [
         "/",
         "/?" + urlencode({"session": HOSTILE}),
-        "/runs/" + quote(HOSTILE + "#run", safe=""),
-        "/runs/" + quote(HOSTILE + "#run", safe="") + "?evidence=true",
+        HOSTILE_RUN,
+        HOSTILE_RUN + "?evidence=true",
         "/sessions/" + quote(HOSTILE, safe=""),
         "/search?" + urlencode({"q": HOSTILE[:20]}),
         "/policy?" + urlencode({"agent": HOSTILE, "session": HOSTILE, "service": HOSTILE}),
@@ -161,14 +170,42 @@ def test_hostile_text_stays_text(path: str, running: Running) -> None:
     )
     assert not [name for name, _ in outline.attributes if name.startswith("on") or name == "style"]
     assert not [
-        value for name, value in outline.attributes if name == "href" and value and ":" in value.split("/")[0]
+        value
+        for name, value in outline.attributes
+        if name == "href" and value and ":" in value.split("/")[0] and not value.startswith(GRAFANA + "/d/")
     ]
     assert "49" not in "".join(outline.text).split("alert(2)")[0][-6:]
 
 
 def test_hostile_text_is_shown_as_it_is(running: Running) -> None:
-    outline = Outline(page(running, "/runs/" + quote(HOSTILE + "#run", safe="")))
+    outline = Outline(page(running, HOSTILE_RUN))
     assert "<script>alert(1)</script>" in "".join(outline.text)
+
+
+def test_no_name_turns_the_words_around_it(running: Running) -> None:
+    shown = "".join(Outline(page(running, HOSTILE_RUN)).text)
+    assert "\u202e" in HOSTILE
+    assert "\\u202e" in shown
+    assert shown.count("\u202e") == 1, "only the command that is copied has to be exact"
+
+
+def test_an_incident_says_what_to_do_and_how_to_fetch_the_result(running: Running) -> None:
+    found = eventually(lambda: running.get("/api/v1/incidents?run=reviewer-7").json["incidents"])
+    shown = page(running, f"/incidents/{found[0]['id']}")
+    assert "Fetch the result and give it to the owner" in shown
+    assert shown.count("headcount recover reviewer-7") == 1
+    assert "Nobody was told" in shown
+
+
+def test_pages_lead_to_the_dashboards_of_grafana(running: Running) -> None:
+    run = page(running, HOSTILE_RUN)
+    began = datetime.fromisoformat(
+        running.get("/api/v1" + HOSTILE_RUN).json["receipts"]["dispatchAt"]
+    ).timestamp()
+    address = html.escape(run_dashboard(GRAFANA, HOSTILE, HOSTILE + "#run", round(began * 1000) * 1_000_000))
+    assert f'href="{address}"' in run
+    assert "var-session=%3Cscript%3E" in address
+    assert "/g/d/headcount-session?var-session=s1&amp;var-owner=$__all" in page(running, "/sessions/s1")
 
 
 def test_a_form_without_its_token_changes_nothing(running: Running) -> None:

@@ -178,6 +178,41 @@ def test_a_run_is_dismissed_by_keyboard_with_a_name(window: Browser, running: Ru
     window.until(lambda: "dismissed" in window.driver.find_element(By.TAG_NAME, "h1").text)
 
 
+def test_the_recover_command_is_copied(window: Browser, running: Running) -> None:
+    window.set()
+    window.open("/runs/reviewer-7")
+    copy = window.driver.find_element(By.CSS_SELECTOR, "button[data-copy=recover]")
+    copy.click()
+    window.until(lambda: copy.text == "Copied")
+    assert window.clipboard() == "headcount recover reviewer-7"
+    window.open(f"/incidents/{incident_of(running, 'reviewer-7')}")
+    window.driver.find_element(By.CSS_SELECTOR, "button[data-copy^=recover]").send_keys(Keys.ENTER)
+    window.until(lambda: "Copied" in window.text())
+    assert window.clipboard() == "headcount recover reviewer-7"
+
+
+def test_an_incident_is_silenced_with_a_name_and_a_reason(window: Browser, running: Running) -> None:
+    commit(running.collector, [record("dispatch", "late-1", 5000, "s3", agent="worker", mode="background")])
+    number = incident_of(running, "late-1")
+    window.set(PHONE, dark=True)
+    window.open(f"/incidents/{number}")
+    window.driver.find_element(By.CSS_SELECTOR, ".actions summary").send_keys(Keys.ENTER)
+    form = window.driver.find_element(By.CSS_SELECTOR, "form[action$=silence]")
+    window.until(form.is_displayed)
+    assert window.violations() == []
+    form.find_element(By.NAME, "duration").send_keys("8h")
+    form.find_element(By.NAME, "reason").send_keys("the provider is down")
+    by = form.find_element(By.NAME, "by")
+    by.clear()
+    by.send_keys("anna", Keys.ENTER)
+    window.until(lambda: "Silenced" in window.text())
+    (silence,) = running.get("/api/v1/silences").json["silences"]
+    assert silence["matchers"] == ['owner=""', 'session="s3"']
+    assert (silence["by"], silence["reason"]) == ("anna", "the provider is down")
+    window.open("/incidents")
+    assert "by anna: the provider is down" in window.text()
+
+
 def test_ten_thousand_open_runs_come_in_pages(window: Browser, running: Running) -> None:
     commit(running.collector, many(CROWD))
     eventually(lambda: running.get("/api/v1/runs?agent=kind-0&limit=1").json["total"] == -(-CROWD // 7))

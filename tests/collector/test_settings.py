@@ -79,6 +79,16 @@ def test_the_instrumentations_capture_switch_holds(
     assert load_settings().capture_content is captured
 
 
+def test_links_lead_to_where_people_open_grafana(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_settings().dashboards_url == ""
+    monkeypatch.setenv("HEADCOUNT_GRAFANA_URL", "http://grafana:3000/")
+    assert load_settings().dashboards_url == "http://grafana:3000"
+    monkeypatch.setenv("HEADCOUNT_GRAFANA_PUBLIC_URL", "https://grafana.example/g")
+    assert load_settings().dashboards_url == "https://grafana.example/g"
+    with pytest.raises(SettingsError, match="--grafana-url: 'grafana' is no URL"):
+        load_settings(grafana_url="grafana")
+
+
 def test_our_own_capture_switch_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CAPTURE_VARIABLE, "true")
     monkeypatch.setenv("HEADCOUNT_CAPTURE_CONTENT", "false")

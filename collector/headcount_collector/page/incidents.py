@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal, get_type_hints
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -15,7 +15,7 @@ from headcount_collector.api.observer import observer_of
 from headcount_collector.api.problems import Problem
 from headcount_collector.page import csrf
 from headcount_collector.page.render import HEADERS, rendered
-from headcount_collector.page.words import incident_url
+from headcount_collector.page.words import incident_url, recover_command
 from headcount_collector.watch.documents import Document
 
 routes = APIRouter(tags=["page"], include_in_schema=False, default_response_class=HTMLResponse)
@@ -97,6 +97,8 @@ def show_incident(request: Request, number: str, collector: Running, noted: str 
     return rendered(
         "incident.html",
         incident=incident,
+        sent=sum(message["outcome"] == "sent" for message in incident["outbox"]),
+        wrong=list(_with_commands(incident)),
         noted=_NOTED.get(noted, ""),
         csrf=csrf.token(),
         observer=observer_of(collector),
@@ -104,6 +106,17 @@ def show_incident(request: Request, number: str, collector: Running, noted: str 
         url=incident_url(incident),
         here="/incidents",
     )
+
+
+def _with_commands(incident: Document) -> Iterator[Document]:
+    """Yield what is wrong, each run's first with the command that fetches its result."""
+    commands = {
+        (member["session"], member["run"]): recover_command(member)
+        for member in incident["members"]
+        if member["status"]
+    }
+    for wrong in incident["wrong"]:
+        yield {**wrong, "recover": commands.pop((wrong["session"], wrong["run"]), "")}
 
 
 _NOTED = {

@@ -112,6 +112,8 @@ class Picture:
     now: float | None
     """Where the present lies, if the picture goes beyond it."""
     ticks: tuple[tuple[float, str], ...]
+    key: tuple[tuple[str, str], ...]
+    """(kind, words) of the marks that have a name, where there is no room for names in the picture."""
     text: str
 
 
@@ -146,6 +148,7 @@ def picture_of(course: Document) -> Picture | None:
         gap=shaded,
         gap_length=length,
         ticks=tuple(scale.ticks()),
+        key=tuple({mark.text: (mark.kind, mark.text) for mark in marks if mark.kind in _NAMED}.values()),
         text=_told(course, length),
     )
 

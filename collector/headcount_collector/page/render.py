@@ -45,6 +45,7 @@ _environment = Environment(
     loader=PackageLoader("headcount_collector.page"),
     autoescape=True,
     undefined=StrictUndefined,
+    finalize=words.plain,
     trim_blocks=True,
     lstrip_blocks=True,
 )
@@ -53,6 +54,7 @@ _environment.globals |= {
     "status_named": words.status_named,
     "what": words.what,
     "advice": words.advice,
+    "advice_on": words.advice_on,
     "besides": words.besides,
     "recover_command": words.recover_command,
     "run_url": words.run_url,
@@ -82,6 +84,7 @@ def _now() -> int:
 _environment.filters |= {
     "ago": lambda text: words.ago(text, _now()),
     "at": words.at,
+    "exact": words.exact,
     "moments": words.moments,
     "until": lambda text: span((moment_ns(text) or 0) - _now()),
     "future": lambda text: (moment_ns(text) or 0) > _now(),

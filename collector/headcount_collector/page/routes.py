@@ -12,12 +12,14 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from headcount_collector.api.actions import Dismissal, dismiss
+from headcount_collector.api.collector import Collector
 from headcount_collector.api.details import evidence_of
 from headcount_collector.api.health import Running
 from headcount_collector.api.lookup import run_named
 from headcount_collector.api.observer import agents_of, observer_of, policy_of
 from headcount_collector.api.runs import Mode, Severity, Status
 from headcount_collector.api.sessions import session_of
+from headcount_collector.dashboard_urls import run_dashboard, session_dashboard
 from headcount_collector.evidence.moment import moment_ns
 from headcount_collector.judge.words import span
 from headcount_collector.page import csrf
@@ -238,10 +240,27 @@ def show_run(
         incidents=incidents_of(collector, run=key[1], session=key[0], limit=5),
         noted=_NOTED.get(noted or "", ""),
         csrf=csrf.token(),
+        dashboard_url=_dashboard(collector, document),
         observer=observer_of(collector),
         events="/api/v1/events?" + urlencode({"session": key[0], "run": key[1]}),
         url=url,
     )
+
+
+def _dashboard(collector: Collector, document: Document) -> str:
+    """Return the address of a run's dashboard, over the time that the run took; "" without a Grafana."""
+    grafana = collector.settings.dashboards_url
+    if not grafana:
+        return ""
+    is_open = document["status"] not in ("completed", "recovered")
+    began = moment_of(document["receipts"]["dispatchAt"] or document["since"])
+    ended = None if is_open else moment_of(document["delivered_at"] or document["void_at"])
+    return run_dashboard(grafana, document["session"], document["run"], began, ended)
+
+
+def moment_of(text: str | None) -> int | None:
+    """Read a moment of a document; None stays None."""
+    return None if text is None else moment_ns(text)
 
 
 _NOTED = {
@@ -289,11 +308,13 @@ def show_session(
     """Show one session: what is owed, and its runs in time."""
     found = session_of(collector, session, 200, offset)
     now_text = rfc3339(time.time_ns()) or ""
+    grafana = collector.settings.dashboards_url
     return rendered(
         "session.html",
         **found,
         chart=chart_of(found["runs"], found["lines"], now_text),
         base=_base(request),
+        dashboard_url=session_dashboard(grafana, session) if grafana else "",
         observer=observer_of(collector),
         events="/api/v1/events?" + urlencode({"session": session}),
         url=url,

@@ -48,7 +48,19 @@ _LEANING_ADVICE = {
     "uninstrumented": "These children are not instrumented: silence means nothing. Instrument them, or look yourself.",
     "telemetry_gap": "Records of the child are missing: look at its exporter before you judge the child.",
 }
+_TURNS = {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+"""Characters that turn the order of what follows, as what they are: nobody's name turns the words around it."""
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)Z")
+
+
+def plain(value: Any) -> Any:
+    """Return a value as a template may print it: of text, nothing changes the order of other text."""
+    return value.translate(_TURNS) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def exact(text: str) -> Markup:
+    """Return text for a field or a command, which have to keep every character."""
+    return escape(text)
 
 
 def status(document: Document) -> dict[str, str]:
@@ -89,9 +101,12 @@ def besides(document: Document) -> list[str]:
 
 def advice(document: Document) -> str:
     """Say what to do about an abnormal run, and what not."""
-    if document["leaning"] in _LEANING_ADVICE:
-        return _LEANING_ADVICE[document["leaning"]]
-    return ADVICE.get(document["class"] or "", "")
+    return advice_on(document["class"], document["leaning"])
+
+
+def advice_on(name: str | None, leaning: str | None) -> str:
+    """Say what to do about a class."""
+    return _LEANING_ADVICE.get(leaning or "") or ADVICE.get(name or "", "")
 
 
 def recover_command(document: Document) -> str:
@@ -151,7 +166,7 @@ def at(text: str | None) -> Markup:
 def moments(text: str) -> Markup:
     """Return a sentence of the judge with its moments as elements; all else is text."""
     parts: list[Markup] = []
-    place = 0
+    text, place = plain(text), 0
     for found in _STAMP.finditer(text):
         parts.append(escape(text[place : found.start()]))
         try:

@@ -89,8 +89,8 @@ def _incidents(routes: APIRouter, alerts: Alerts) -> None:
         session: str | None = None,
         owner: Annotated[str | None, Query(description="Empty: the root owner.")] = None,
         severity: Literal["info", "warn", "page"] | None = None,
-        kind: Literal["owner", "uninstrumented", "fleet", "observer", "gate"] | None = None,
-        fleet: Annotated[str | None, Query(description="Those that this fleet incident collected.")] = None,
+        kind: Literal["owner", "uninstrumented", "group", "fleet", "observer", "gate"] | None = None,
+        fleet: Annotated[str | None, Query(description="Those that this fleet or group collected.")] = None,
         run: str | None = None,
         limit: Annotated[int, Query(ge=1, le=1000)] = 200,
         offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
@@ -223,10 +223,12 @@ def _trials(routes: APIRouter, alerts: Alerts, host: Host) -> None:
         if not found:
             raise Problem(404, f"no run goes by {run!r}; GET /api/v1/runs lists those that are known")
         now = time.time_ns()
-        incident = incident_of_run(found[0], now)
+        incident = incident_of_run(found[0], now, alerts.origin_of(found[0]))
         return preview(incident, now, alerts.routing, alerts.texts, alerts.settings.url)
 
-    @routes.post("/api/v1/alerts/test")
+    @routes.post(
+        "/api/v1/alerts/test", responses={404: {"description": "There is no receiver of this name."}}
+    )
     def send_test(body: Testing) -> Document:
         """Send a test message over every channel of a receiver, and say what became of each."""
         try:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headcount_alerts.client import AlertsClient
+from headcount_alerts.errors import AlertsConfigError
 from headcount_alerts.tree import drawn
 from headcount_collector.cli.console import out, print_json, told
 from headcount_collector.cli.options import Config, Json, Url
@@ -209,6 +210,9 @@ def _sampled(settings: Any, labels: Sequence[str]) -> Document:
 
     found = load_alerts(settings.alerts)
     matchers = [parse_matcher(label) for label in labels]
+    for label, matcher in zip(labels, matchers, strict=True):
+        if matcher.op != "=":
+            raise AlertsConfigError(f"--label {label}: give the value that it has, as agent=reviewer")
     now = time.time_ns()
     incident = sample(now, {matcher.name: matcher.value for matcher in matchers})
     return preview(incident, now, Routing(found), Texts(found.templates), found.url)
@@ -221,7 +225,12 @@ def _print_preview(document: Document) -> None:
     for path in document["paths"]:
         duty = "" if path["on_duty"] else " (outside of its hours: messages wait)"
         steps = ", then ".join(path[step] for step in ("notified", "reminded", "escalated"))
-        console.print(Text(f"{path['route']}: {steps}{duty}"), soft_wrap=True)
+        group = (
+            ""
+            if path["group"] is None
+            else f", grouped by {', '.join(path['group']) or 'nothing: all are one'}"
+        )
+        console.print(Text(f"{path['route']}: {steps}{group}{duty}"), soft_wrap=True)
     console.print(Text(f"\n{document['title']}\n", style="bold"), soft_wrap=True)
     console.print(Text(document["body"]), soft_wrap=True)
 

@@ -15,8 +15,14 @@ Key = tuple[str, str]
 
 OWNER = "owner"
 FLEET = "fleet"
+GROUP = "group"
 OBSERVER = "observer"
 GATE = "gate"
+
+COLLECTED = (FLEET, GROUP)
+"""Kinds of incidents that speak for others."""
+SPEAKING_FOR_ITSELF = (*COLLECTED, OBSERVER, GATE)
+"""Kinds that nothing collects."""
 
 LEVELS = ("", "notified", "reminded", "escalated")
 """In the order in which the ladder climbs."""
@@ -60,7 +66,8 @@ class Member:
         # Records without a dispatch owe nothing to anybody: what is wrong with them is all there is to meet.
         self.settled = not verdict.open or not verdict.dispatched
         self.traffic_at = verdict.last_traffic_at or 0
-        self.facts = facts_of(verdict)
+        origin = self.facts.get("origin")
+        self.facts = facts_of(verdict) | ({} if origin is None else {"origin": origin})
         self.remember()
 
     def remember(self) -> None:
@@ -105,7 +112,7 @@ class Incident:
     owner: str
     opened_at: int
     kind: str = "owner"
-    """owner, uninstrumented, fleet, observer or gate."""
+    """owner, uninstrumented, group, fleet, observer or gate."""
     is_open: bool = True
     closed_at: int = 0
     severity: str = "warn"
@@ -117,7 +124,11 @@ class Incident:
     heir_of: str = ""
     """The id of the incident whose runs it took over: who was told of that one hears of this one."""
     fleet: str = ""
-    """The id of the fleet incident that speaks for it."""
+    """The id of the fleet or group incident that speaks for it."""
+    not_before: int = 0
+    """When a group's first message may leave."""
+    again_at: int = 0
+    """When a group's next message tells of incidents that joined it; 0 where none did."""
     told: int = 0
     """How many messages were decided."""
     told_at: int = 0
@@ -130,7 +141,7 @@ class Incident:
     reason: str = ""
     """For incidents without runs: what is wrong."""
     parts: list[str] = field(default_factory=list)
-    """For a fleet incident: the ids of those that were collected."""
+    """For a fleet or a group: the ids of those that were collected."""
 
     @property
     def key(self) -> Key:

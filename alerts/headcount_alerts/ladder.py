@@ -8,10 +8,10 @@ from dataclasses import replace
 from headcount_alerts.conditions import RANK
 from headcount_alerts.decision import Outcome, Step
 from headcount_alerts.errors import UnknownIncident
-from headcount_alerts.fleet import Fleet
+from headcount_alerts.fleet import Fleet, Groups
 from headcount_alerts.gates import Gate, Gates
 from headcount_alerts.incident import (
-    FLEET,
+    COLLECTED,
     GATE,
     OBSERVER,
     Acknowledgement,
@@ -20,6 +20,7 @@ from headcount_alerts.incident import (
     Key,
     condition_id,
 )
+from headcount_alerts.origins import Origins, nowhere
 from headcount_alerts.roll import Kin, Roll
 from headcount_alerts.silence import Silence
 from headcount_collector.judge.policy import Policy, Times
@@ -42,12 +43,14 @@ class Ladder:
         kin: Kin,
         gates: Mapping[str, Gate] | None = None,
         window: Window | None = None,
+        origins: Origins = nowhere,
+        groups: Groups | None = None,
     ) -> None:
         self._policy = policy
         self._window = window
-        self._roll = Roll(kin)
+        self._roll = Roll(kin, origins)
         self._gates = Gates(self._roll.open, gates or {})
-        self._fleet = Fleet(self._roll, policy.default)
+        self._fleet = Fleet(self._roll, policy.default, groups)
         self._slept_until = 0
         self._now = 0
 
@@ -97,6 +100,7 @@ class Ladder:
             self._weigh(fleet, now)
         for incident in [i for i in roll.open.values() if i.id in roll.touched or self._is_due(i, now)]:
             self._climb(incident, now)
+            self._tell_of_more(incident, now)
         return self._done()
 
     def acknowledge(self, incident: Incident, by: str, now: int) -> Outcome:
@@ -194,13 +198,13 @@ class Ladder:
         """Return the highest severity of what is wrong now; empty if nothing is."""
         if incident.kind in (OBSERVER, GATE):
             return incident.severity
-        if incident.kind == FLEET:
+        if incident.kind in COLLECTED:
             found = [self._severity(i) for n in incident.parts if (i := self._roll.open.get(n)) is not None]
             return max(found, key=RANK.__getitem__, default="")
         return max((c.severity for _, c in incident.wrong()), key=RANK.__getitem__, default="")
 
     def _over(self, incident: Incident) -> bool:
-        if incident.kind == FLEET:
+        if incident.kind in COLLECTED:
             return not any(number in self._roll.open for number in incident.parts)
         if incident.kind in (OBSERVER, GATE):
             return False
@@ -209,6 +213,8 @@ class Ladder:
     def _close(self, incident: Incident, now: int) -> None:
         runs = len(incident.members)
         reason = incident.reason if not runs else f"every obligation is met ({runs} run{'s' * (runs != 1)})"
+        if incident.kind in COLLECTED:
+            reason = f"all {len(incident.parts)} incidents that it spoke for are closed"
         self._roll.close(incident, now, reason)
         if incident.told:  # also of one that was told before a fleet incident began to speak for it
             self._step(incident, now, "closed", reason)
@@ -244,6 +250,7 @@ class Ladder:
             self._defer(incident, held, now)
             return
         incident.deferral = None
+        incident.again_at = 0
         times = self._times(incident)
         again = incident.level == "escalated"
         incident.level = what
@@ -255,9 +262,20 @@ class Ladder:
         self._roll.say(incident, now, what, reason)
         self._step(incident, now, what, reason)
 
+    def _tell_of_more(self, incident: Incident, now: int) -> None:
+        """Tell of incidents that joined a group; its ladder goes on as it stands."""
+        if not incident.again_at or now < incident.again_at or not incident.is_open or incident.paused:
+            return
+        if self._is_covered(incident, now) or self._gates.held(incident, now) is not None:
+            return
+        incident.again_at = 0
+        reason = f"{len(incident.parts)} incidents by now"
+        self._roll.say(incident, now, "notified", reason)
+        self._step(incident, now, "notified", reason)
+
     def _step_due(self, incident: Incident, now: int) -> str | None:
         if not incident.level:
-            return "notified"
+            return "notified" if now >= incident.not_before else None
         if self._severity(incident) != "page" or not incident.next_step_at or now < incident.next_step_at:
             return None
         return "reminded" if incident.level == "notified" else "escalated"
@@ -325,7 +343,9 @@ class Ladder:
             broken = incident.deferral.since + _BROKEN_AFTER * window
             yield incident.deferral.until or (broken if broken > self._now else self._now + window)
         elif not incident.level and not incident.paused and not incident.fleet:
-            yield 0
+            yield incident.not_before
+        if incident.again_at and not incident.paused:
+            yield incident.again_at
         if incident.next_step_at and not (incident.paused or incident.fleet):
             ack = incident.acknowledgement
             rests = ack.until if ack is not None and self._is_covered(incident, self._now) else 0

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from headcount_alerts.conditions import RANK, Condition
 from headcount_alerts.decision import Step
-from headcount_alerts.incident import FLEET, GATE, OBSERVER, Incident, Member
+from headcount_alerts.incident import COLLECTED, FLEET, GATE, GROUP, OBSERVER, Incident, Member
 from headcount_alerts.wording import OTHERS, Words, words_of
 from headcount_collector.judge.words import clock, span
 
@@ -30,10 +30,10 @@ def document_of(
     incident: Incident, step: Step, *, url: str | None, parts: Sequence[Incident] = ()
 ) -> Document:
     """Return the message of a step; `parts` are the incidents that a fleet incident collected."""
-    wrong = sorted(incident.wrong(), key=lambda pair: (-RANK[pair[1].severity], pair[1].kind, pair[1].since))
-    first = wrong[0] if wrong else None
+    told = (incident, *parts) if incident.kind == GROUP else (incident,)
+    first = min((pair for one in told for pair in one.wrong()), key=_urgency, default=None)
     lead = _lead(incident, first)
-    runs = _runs(incident, step.at)
+    runs = _owed(told, incident.is_open)
     return {
         "version": VERSION,
         "id": f"{incident.id}-{step.number}",
@@ -54,12 +54,13 @@ def document_of(
         "class": first[1].name if first else incident.kind,
         "subject": _subject(incident, first),
         "agent": str(first[0].facts.get("agent") or "") if first else "",
+        "origin": dict(first[0].facts.get("origin") or {}) if first else {},
         "service": str(first[0].facts.get("service") or "") if first else "",
         "since": span(step.at - (first[1].since if first else incident.opened_at)),
-        "runs": runs[:MOST_RUNS],
+        "runs": [_run(member, step.at) for member in runs[:MOST_RUNS]],
         "more_runs": max(0, len(runs) - MOST_RUNS),
         "unmet": incident.unmet,
-        "fleet": _fleet(parts) if incident.kind == FLEET else None,
+        "fleet": _fleet(parts) if incident.kind in COLLECTED else None,
         "url": None if url is None else f"{url.rstrip('/')}/incidents/{quote(incident.id)}",
         "commands": _commands(incident),
     }
@@ -73,24 +74,35 @@ def _lead(incident: Incident, first: tuple[Member, Condition] | None) -> Words:
     return Words("what was owed has come", "Nothing.")
 
 
+def _urgency(pair: tuple[Member, Condition]) -> tuple[int, str, int]:
+    """Order what is wrong: the worst, classes before signals, the oldest first."""
+    return -RANK[pair[1].severity], pair[1].kind, pair[1].since
+
+
 def _subject(incident: Incident, first: tuple[Member, Condition] | None) -> str:
-    if incident.kind == FLEET:
+    if incident.kind == FLEET or (incident.kind == GROUP and first is None):
         return f"{len(incident.parts)} incidents"
+    if incident.kind == GROUP and first is not None and len(incident.parts) > 1:
+        return f"{len(incident.parts)} incidents, first {_named(first)}"
     if incident.kind in (OBSERVER, GATE, "test"):
         return "headcount"
     if first is None:
         return (
             f"{len(incident.members)} runs" if len(incident.members) != 1 else next(iter(incident.members))[1]
         )
+    return _named(first)
+
+
+def _named(first: tuple[Member, Condition]) -> str:
     agent = first[0].facts.get("agent")
     return f"{agent} {first[0].run}" if agent else first[0].run
 
 
-def _runs(incident: Incident, now: int) -> list[Document]:
-    """Describe what is still owed or wrong, the worst first; of a closed incident, everything."""
-    members = [m for m in incident.members.values() if not m.met or not incident.is_open]
+def _owed(incidents: Sequence[Incident], is_open: bool) -> list[Member]:
+    """Return what is still owed or wrong, the worst first; of what is closed, everything."""
+    members = [m for incident in incidents for m in incident.members.values() if not m.met or not is_open]
     worst = {m.key: max((RANK[c.severity] for c in m.wrong), default=-1) for m in members}
-    return [_run(m, now) for m in sorted(members, key=lambda m: (-worst[m.key], m.run))]
+    return sorted(members, key=lambda m: (-worst[m.key], m.run))
 
 
 def _run(member: Member, now: int) -> Document:
@@ -154,7 +166,7 @@ def _fleet(parts: Sequence[Incident]) -> Document:
 
 
 def _commands(incident: Incident) -> list[str]:
-    if incident.kind == FLEET:
+    if incident.kind in COLLECTED:
         return [f"headcount incidents --fleet {incident.id}", "headcount runs --abnormal"]
     if incident.kind in (OBSERVER, GATE, "test"):
         return [f"headcount incidents {incident.id}"]

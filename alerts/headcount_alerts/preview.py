@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from headcount_alerts.conditions import Condition
 from headcount_alerts.decision import Step
 from headcount_alerts.incident import Incident, Member
 from headcount_alerts.message import document_of
+from headcount_alerts.origins import ENVIRONMENT, SESSION
 from headcount_alerts.routing import Routing
 from headcount_alerts.text import Texts
 from headcount_collector.evidence.moment import moment_ns
@@ -36,6 +38,7 @@ def sample(now: int, labels: dict[str, str]) -> Incident:
         "ended_at": since - 30 * 10**9 if name == "done_but_not_forwarded" else None,
         "last_progress_at": since - 40 * 10**9,
         "in_flight": [],
+        "origin": {n: v for n, v in labels.items() if n == ENVIRONMENT or n.startswith(SESSION)},
     }
     session = labels.get("session", "session-1")
     incident = Incident("preview", session, labels.get("owner", ""), since, severity=severity, told=1)
@@ -46,7 +49,7 @@ def sample(now: int, labels: dict[str, str]) -> Incident:
     return incident
 
 
-def incident_of_run(document: dict[str, Any], now: int) -> Incident:
+def incident_of_run(document: dict[str, Any], now: int, origin: Mapping[str, str]) -> Incident:
     """Return the incident that a run alone would be, from its verdict document; nothing wrong makes it a warning."""
     found = []
     if document["class"] is not None:
@@ -69,7 +72,9 @@ def incident_of_run(document: dict[str, Any], now: int) -> Incident:
         severity="page" if "page" in severities else "warn",
         told=1,
     )
-    member = Member(document["session"], document["run"], tuple(found), facts=_facts(document))
+    member = Member(
+        document["session"], document["run"], tuple(found), facts=_facts(document) | {"origin": dict(origin)}
+    )
     incident.members[member.key] = member
     return incident
 
@@ -83,6 +88,7 @@ def preview(incident: Incident, now: int, routing: Routing, texts: Texts, url: s
                 "route": path.name,
                 **{step: path.receiver_of(step) for step in _LADDER},
                 "on_duty": path.on_duty(now),
+                "group": None if path.group is None else list(path.group),
             }
             for path in routing.paths(incident)
         ],

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from headcount_alerts.conditions import RANK, UNINSTRUMENTED, Condition, conditions_of
 from headcount_alerts.decision import Decision, Outcome
 from headcount_alerts.incident import LEVELS, OWNER, Incident, Key, Member, condition_id, incident_id
+from headcount_alerts.origins import Origins, dispatches_of, nowhere
 from headcount_collector.judge.groups import Member as GroupMember
 from headcount_collector.judge.groups import heirs_of_runs
 from headcount_collector.judge.verdict import Verdict
@@ -18,8 +19,10 @@ Kin = Callable[[Collection[str]], Mapping[str, Collection[GroupMember]]]
 class Roll:
     """Open incidents by id and by owner, with their members. What a tick finds new is kept until it is weighed."""
 
-    def __init__(self, kin: Kin) -> None:
+    def __init__(self, kin: Kin, origins: Origins = nowhere) -> None:
         self._kin = kin
+        self._origins = origins
+        self._from: Mapping[Key, Mapping[str, str]] = {}
         self.open: dict[str, Incident] = {}
         self.latest: dict[Key, Incident] = {}
         """The latest incident of each owner, closed ones too."""
@@ -77,6 +80,8 @@ class Roll:
                 self.changed(self.open[number])
         homes = self._homes(verdicts)
         self._move(homes, now)
+        joining = [v for k, v in verdicts.items() if k not in self._of_run and conditions_of(v)]
+        self._from = self._origins(dispatches_of(joining)) if joining else {}
         for key, verdict in verdicts.items():
             self._take(key, verdict, homes.get(key, verdict.owner), now)
 
@@ -125,6 +130,8 @@ class Roll:
         before = set(member.seen)
         self.news.setdefault(incident.id, []).extend(_news(incident, member, verdict, part))
         member.take(verdict, part)
+        if key in self._from:
+            member.facts["origin"] = dict(self._from[key])
         if {c.key for c in member.wrong} - before:
             self.joined.setdefault(incident.id, []).append(member.run)
         self.changed(incident)

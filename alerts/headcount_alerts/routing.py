@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from headcount_alerts.conditions import RANK
+from headcount_alerts.fleet import Grouping, Groups
 from headcount_alerts.hours import Hours
-from headcount_alerts.incident import FLEET, Incident
+from headcount_alerts.incident import COLLECTED, Incident
 from headcount_alerts.settings import NOBODY, AlertSettings, Maintenance, Route
 from headcount_alerts.silence import labels_of
 from headcount_collector.judge.policy import SECOND
@@ -17,6 +19,8 @@ Parts = Callable[[Incident], Iterable[Incident]]
 """The open incidents that a fleet incident collected: it goes wherever one of them would have gone."""
 
 _SINGLE = frozenset({"run", "child", "session", "owner"})
+_REMEMBERED = 100
+"""Fleets and groups whose labels are remembered."""
 _MOST = 1000
 """So many kinds of conditions decide where a fleet incident goes; thousands of runs are few kinds."""
 
@@ -31,6 +35,9 @@ class Path:
     escalation: str | None
     window_ns: int | None
     active: tuple[Hours, ...]
+    group: tuple[str, ...] | None = None
+    group_wait_ns: int = 30 * SECOND
+    group_interval_ns: int = 300 * SECOND
 
     def receiver_of(self, step: str) -> str:
         """Return who is told at a step of the ladder."""
@@ -54,6 +61,7 @@ class Routing:
         self._root = settings.route or Route.model_validate({"receiver": NOBODY})
         self._maintenance = settings.maintenance
         self.configured = settings.route is not None
+        self.groups: Groups | None = self._group_of if _groups(self._root) else None
 
     def paths(self, incident: Incident) -> list[Path]:
         """Return the paths of everything that is wrong with an incident, each once; of what was wrong, where nothing is."""
@@ -87,12 +95,23 @@ class Routing:
             until = min(until, max(ends)) if until else max(ends)
         return until
 
+    def _group_of(self, incident: Incident) -> Grouping | None:
+        """Return the group of an incident: that of the first path which has one, by the worst thing that is wrong."""
+        labelled = self._labels(incident)
+        for labels in labelled:
+            for path in self.paths_of(labels):
+                if path.group is not None:
+                    says = ", ".join(f"{name}={_value(labels, name)}" for name in path.group) or "all"
+                    key = f"group:{path.name}:{says}"
+                    return Grouping(key, says, path.group_wait_ns, path.group_interval_ns)
+        return None
+
     def window_ns(self, incident: Incident) -> int | None:
         """Return the shortest window that the paths of an incident ask for."""
         return min((p.window_ns for p in self.paths(incident) if p.window_ns is not None), default=None)
 
     def _labels(self, incident: Incident) -> list[Labels]:
-        if incident.kind != FLEET:
+        if incident.kind not in COLLECTED:
             return conditions_labelled(incident)
         known = self._of_fleet.get(incident.id)
         if known is None or known[:2] != (len(incident.parts), incident.severity):
@@ -107,7 +126,9 @@ class Routing:
                 incident.severity,
                 list(seen.values())[:_MOST] or [labels_of(incident, None, None)],
             )
-            self._of_fleet = {incident.id: known}
+            if len(self._of_fleet) > _REMEMBERED:
+                self._of_fleet.clear()
+            self._of_fleet[incident.id] = known
         return known[2]
 
 
@@ -121,6 +142,9 @@ def _walk(route: Route, name: str, above: Path, labels: Labels) -> Iterator[Path
         route.escalation or above.escalation,
         round(route.window * SECOND) if route.window is not None else above.window_ns,
         route.active or above.active,
+        above.group if route.group is None else route.group,
+        above.group_wait_ns if route.group_wait is None else round(route.group_wait * SECOND),
+        above.group_interval_ns if route.group_interval is None else round(route.group_interval * SECOND),
     )
     taken = False
     for place, child in enumerate(route.routes):
@@ -133,9 +157,18 @@ def _walk(route: Route, name: str, above: Path, labels: Labels) -> Iterator[Path
         yield here
 
 
+def _groups(route: Route) -> bool:
+    return route.group is not None or any(_groups(child) for child in route.routes)
+
+
+def _value(labels: Labels, name: str) -> str:
+    return next(iter(labels.get(name, ())), "")
+
+
 def conditions_labelled(incident: Incident) -> list[Labels]:
-    """Return the labels of everything that is wrong with an incident, or of its runs where nothing is."""
-    found: list[Labels] = [labels_of(incident, member, condition) for member, condition in incident.wrong()]
+    """Return the labels of everything that is wrong with an incident, the worst first, or of its runs where nothing is."""
+    wrong = sorted(incident.wrong(), key=lambda pair: -RANK[pair[1].severity])
+    found: list[Labels] = [labels_of(incident, member, condition) for member, condition in wrong]
     found = found or [labels_of(incident, member, None) for member in incident.members.values()]
     return found or [labels_of(incident, None, None)]
 

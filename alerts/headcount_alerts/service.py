@@ -21,12 +21,14 @@ from headcount_alerts.journal import Journal
 from headcount_alerts.ladder import Ladder
 from headcount_alerts.lanes import Lanes
 from headcount_alerts.message import document_of as message_of
+from headcount_alerts.origins import Dispatch, StoredOrigins
 from headcount_alerts.outbox import Outbox, as_refresh, lines_of
 from headcount_alerts.postbook import Entry, Postbook
 from headcount_alerts.routing import Routing
 from headcount_alerts.settings import AlertSettings, secret_of
 from headcount_alerts.silence import Silence
 from headcount_alerts.text import Texts
+from headcount_collector.evidence.moment import moment_ns
 from headcount_collector.judge.policy import SECOND, Policy
 from headcount_collector.judge.words import clock
 from headcount_collector.store.client import Store
@@ -70,7 +72,15 @@ class Alerts:
         self.journal = Journal(store)
         self.postbook = Postbook(store)
         gates = {"routing": self._off_duty, "maintenance": self._maintained}
-        self.ladder = Ladder(policy, VerdictStore(store).members_of, gates, self.routing.window_ns)
+        self.origins = StoredOrigins(store)
+        self.ladder = Ladder(
+            policy,
+            VerdictStore(store).members_of,
+            gates,
+            self.routing.window_ns,
+            self.origins,
+            self.routing.groups,
+        )
         self.addressing = Addressing(self.routing, self.receivers, settings.url)
         self.outbox = Outbox(self.postbook, lines_of(self.receivers), self._told)
         self._lanes = Lanes(self.outbox)
@@ -205,6 +215,14 @@ class Alerts:
             except ChannelError as error:
                 found[line.name] = str(error)
         return found
+
+    def origin_of(self, document: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return the labels of a run, from its verdict document, by what its dispatch says."""
+        dispatched = document["receipts"]["dispatchAt"]
+        if dispatched is None:
+            return {}
+        key = document["session"], document["run"]
+        return self.origins([Dispatch(*key, document["service"], moment_ns(dispatched))]).get(key, {})
 
     def _beat(self, now: int, *, failed: bool = False) -> None:
         if self._deadman is not None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -16,10 +18,11 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from pydantic_core import ErrorDetails
 
 from headcount_alerts.errors import AlertsConfigError
 from headcount_alerts.hours import Hours, parse_hours
-from headcount_alerts.silence import Matcher, parse_matcher
+from headcount_alerts.silence import Matcher, parse_label, parse_matcher
 from headcount_collector.errors import HeadcountError
 from headcount_collector.judge.policy import SECOND, parse_duration
 
@@ -50,11 +53,19 @@ def _duration_s(value: object) -> float:
         raise ValueError(str(error)) from None
 
 
+def _label(name: str) -> str:
+    try:
+        return parse_label(name)
+    except HeadcountError as error:
+        raise ValueError(str(error)) from None
+
+
 _hours = _told(lambda text: parse_hours(text, "it"))
 _matcher = _told(parse_matcher)
 
 Seconds = Annotated[float, BeforeValidator(_duration_s)]
 HoursText = Annotated[Hours, BeforeValidator(_hours)]
+LabelText = Annotated[str, AfterValidator(_label)]
 MatcherText = Annotated[Matcher, BeforeValidator(_matcher)]
 
 
@@ -161,6 +172,7 @@ class NudgeChannel(_Channel):
         return self
 
 
+CHANNEL_TABLES = (SlackChannel, WebhookChannel, AlertmanagerChannel, AppriseChannel, NudgeChannel)
 ChannelTable = Annotated[
     SlackChannel | WebhookChannel | AlertmanagerChannel | AppriseChannel | NudgeChannel,
     Field(discriminator="type"),
@@ -181,6 +193,15 @@ class Route(_Table):
     second: str | None = Field(None, description="Who is reminded; the receiver where none is given")
     escalation: str | None = Field(None, description="Who is told last; the second where none is given")
     window: Seconds | None = Field(None, description="Step of the ladder, instead of the policy's")
+    group: tuple[LabelText, ...] | None = Field(
+        None, description="Labels; incidents in which these are equal are told as one; inherited"
+    )
+    group_wait: Seconds | None = Field(
+        None, description="How long a new group gathers before it is told (30 s)"
+    )
+    group_interval: Seconds | None = Field(
+        None, description="How long after a message the next may tell of what joined the group (5 m)"
+    )
     active: tuple[HoursText, ...] = Field((), description="Hours outside of which messages wait; inherited")
     go_on: bool = Field(False, alias="continue", description="Whether later siblings are asked too")
     routes: tuple[Route, ...] = ()
@@ -224,7 +245,8 @@ class AlertSettings(_Table):
         for where, name in _named(self):
             if name not in known:
                 raise ValueError(
-                    f"{where} = {name!r}: there is no such receiver; there are {', '.join(sorted(known))}"
+                    f"{where} = {name!r}: there is no such receiver; {_meant(name, known)}"
+                    f"there are {', '.join(sorted(known))}"
                 )
         return self
 
@@ -241,13 +263,27 @@ def load_alerts(table: Mapping[str, Any]) -> AlertSettings:
         found = AlertSettings.model_validate(dict(table))
         return found.model_copy(update=_SILENT) if _grafana_notifies() else found
     except ValidationError as error:
-        lines = [
-            f"alerts{''.join(f'.{part}' for part in problem['loc'])}: {problem['msg'].removeprefix('Value error, ')}"
-            for problem in error.errors(include_url=False)
-        ]
-        raise AlertsConfigError("\n".join(lines)) from None
+        raise AlertsConfigError("\n".join(_said(problem) for problem in error.errors())) from None
     except HeadcountError as error:
         raise AlertsConfigError(f"alerts: {error}") from None
+
+
+def _said(problem: ErrorDetails) -> str:
+    """Name the key of a problem and the way out."""
+    where = f"alerts{''.join(f'.{part}' for part in problem['loc'])}"
+    if problem["type"] != "extra_forbidden":
+        return f"{where}: {problem['msg'].removeprefix('Value error, ')}"
+    known = {
+        field.alias or name
+        for table in (AlertSettings, Receiver, Route, Maintenance, *CHANNEL_TABLES)
+        for name, field in table.model_fields.items()
+    }
+    return f"{where}: there is no such key; {_meant(str(problem['loc'][-1]), known)}docs/alerts.md lists them"
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, known, 1)
+    return f"did you mean {near[0]}? " if near else ""
 
 
 _SILENT: Mapping[str, Any] = {"receivers": {}, "route": None, "fallback": None}

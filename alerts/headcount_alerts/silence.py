@@ -6,11 +6,13 @@ import re
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import lru_cache
 
 from headcount_alerts.conditions import Condition
 from headcount_alerts.errors import AlertsConfigError
 from headcount_alerts.incident import Incident, Member
+from headcount_alerts.origins import ENVIRONMENT, SESSION
 
 MATCHED = (
     "session",
@@ -23,10 +25,11 @@ MATCHED = (
     "class",
     "signal",
     "severity",
+    ENVIRONMENT,
 )
-"""What a matcher can look at."""
+"""What a matcher can look at, beside `session.NAME`, the attributes of a session."""
 
-_MATCHER = re.compile(r"\s*([\w.]+)\s*(=~|!~|!=|=)\s*(.*?)\s*", re.DOTALL)
+_MATCHER = re.compile(r"\s*([\w.-]+?)\s*(=~|!~|!=|=)\s*(.*?)\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,19 @@ def _pattern(value: str) -> re.Pattern[str]:
     return re.compile(value, re.DOTALL)
 
 
-def parse_matcher(text: str, known: Iterable[str] = MATCHED) -> Matcher:
+def parse_label(name: str) -> str:
+    """Return the name of a label that incidents have. Raises AlertsConfigError."""
+    if name not in MATCHED and not name.startswith(SESSION):
+        near = get_close_matches(name, MATCHED, 1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise AlertsConfigError(
+            f"{name!r} cannot be matched; {hint}there are {', '.join(MATCHED)}, "
+            "and session.NAME for an attribute of the session"
+        )
+    return name
+
+
+def parse_matcher(text: str) -> Matcher:
     """Read `agent="reviewer"` or `agent=~"rev.*"`; quotes may be left out. Raises AlertsConfigError."""
     found = _MATCHER.fullmatch(text)
     if found is None:
@@ -63,8 +78,10 @@ def parse_matcher(text: str, known: Iterable[str] = MATCHED) -> Matcher:
             f'{text!r} is no matcher; write one like agent="reviewer" or class=~"owner_.*"'
         )
     name, op, value = found.groups()
-    if name not in known and not name.startswith("session."):
-        raise AlertsConfigError(f"{text!r}: {name!r} cannot be matched; there are {', '.join(known)}")
+    try:
+        parse_label(name)
+    except AlertsConfigError as error:
+        raise AlertsConfigError(f"{text!r}: {error}") from None
     if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
         value = value[1:-1]
     if op in ("=~", "!~"):
@@ -95,6 +112,7 @@ def labels_of(
             "child": tuple(facts.get("children", ())),
             "status": (str(facts.get("status") or ""),),
             "class": (str(facts.get("class") or ""),),
+            **{name: (str(value),) for name, value in facts.get("origin", {}).items()},
         }
     if condition is not None:
         labels["severity"] = (condition.severity,)

@@ -36,7 +36,10 @@ def _grow(tree: Tree, route: Route) -> None:
 def _whom(route: Route) -> str:
     steps = [name for name in (route.receiver, route.second, route.escalation) if name is not None]
     hours = f" ({'; '.join(hours.text for hours in route.active)})" if route.active else ""
-    return (", then ".join(steps) or "as above") + hours
+    group = (
+        f", grouped by {', '.join(route.group) or 'nothing: all are one'}" if route.group is not None else ""
+    )
+    return (", then ".join(steps) or "as above") + group + hours
 
 
 def notes_of(settings: AlertSettings) -> list[str]:
@@ -46,10 +49,26 @@ def notes_of(settings: AlertSettings) -> list[str]:
         found.append("no fallback: nobody hears of a message that could not be delivered")
     if settings.url is None:
         found.append("no url: messages carry no link")
+    found += _shadowed(settings.route, "route")
     used = set(_named(settings.route)) | {settings.fallback}
     idle = sorted(set(settings.receivers) - used)
     if idle:
         found.append(f"no route leads to {', '.join(idle)}")
+    return found
+
+
+def _shadowed(route: Route | None, name: str) -> list[str]:
+    """Name the routes that nothing reaches, because one before them takes everything."""
+    if route is None:
+        return []
+    found, taker = [], ""
+    for place, child in enumerate(route.routes):
+        where = f"{name}.routes.{place}"
+        if taker:
+            found.append(f"nothing reaches {where}: {taker} takes everything before it")
+        elif not child.match and not child.go_on:
+            taker = where
+        found += _shadowed(child, where)
     return found
 
 

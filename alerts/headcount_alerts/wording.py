@@ -135,6 +135,7 @@ SIGNALS: dict[str, Words] = {
 
 OTHERS: dict[str, Words] = {
     "test": Words("sends a test; nothing is wrong", "Nothing: this channel works."),
+    "group": Words("have something wrong", "See what they have in common."),
     "fleet": Words(
         "opened at once",
         "Look for one cause: a provider, a host, a deployment.",

@@ -208,14 +208,22 @@ def test_check_draws_the_tree_and_names_what_is_wrong(tmp_path: Path) -> None:
         '[alerts.receivers.chat]\nchannels = [{type = "webhook", url = "http://127.0.0.1:9/"}]\n'
         '[alerts.route]\nreceiver = "chat"\n'
         '[[alerts.route.routes]]\nmatch = ["agent=reviewer"]\nactive = ["Mo-Fr 08:00-18:00"]\n'
+        '[[alerts.route.routes]]\nreceiver = "chat"\ngroup = ["service"]\n'
+        '[[alerts.route.routes]]\nmatch = ["environment=prod"]\n'
     )
     said = invoke("alerts", "check", "--config", str(config))
     assert "everything → chat" in said
     assert 'agent="reviewer" → as above (Mo-Fr 08:00-18:00)' in said
+    assert "everything else → chat, grouped by service" in said
     assert "note: no fallback" in said
+    assert "nothing reaches route.routes.2: route.routes.1 takes everything before it" in " ".join(
+        said.split()
+    )
     said = invoke("alerts", "test", "--config", str(config), "--label", "agent=reviewer")
     assert "route.routes.0: chat, then chat, then chat" in said
     assert "Do not dispatch it again: the work is done." in said
+    said = invoke("alerts", "test", "--config", str(config), "--label", "environment=prod")
+    assert "route.routes.1: chat, then chat, then chat, grouped by service" in said
 
 
 def command(running: Running, *arguments: str) -> str:

@@ -126,7 +126,9 @@ def test_a_maintenance_window_holds_back_what_it_names() -> None:
         ({"route": {"receiver": "nobody", "match": ["colour=red"]}}, "cannot be matched"),
         ({"route": {"receiver": "nobody", "active": ["always"]}}, "write hours like"),
         ({"route": {"receiver": "nobody", "active": ["Mo 08:00-18:00 Mars/Base"]}}, "no time zone"),
-        ({"colour": "red"}, "colour"),
+        ({"colour": "red"}, "colour: there is no such key"),
+        ({"route": {"recever": "nobody"}}, r"route\.recever: there is no such key; did you mean receiver"),
+        ({"receivers": {"chat": {"channels": _HOOK}}, "route": {"receiver": "chad"}}, "did you mean chat"),
     ],
 )
 def test_a_table_that_cannot_be_used_names_its_key(table: dict[str, Any], said: str) -> None:

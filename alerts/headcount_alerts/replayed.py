@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headcount_alerts.decision import Decision
+from headcount_alerts.decision import Decision, Outcome, Step
 from headcount_alerts.errors import UnknownIncident
+from headcount_alerts.incident import Incident
 from headcount_alerts.ladder import Ladder
 from headcount_alerts.silence import Matcher, new_silence
+from headcount_alerts.state import document_of
+from headcount_alerts.views import incident_view
 from headcount_collector.judge.policy import Policy
 from headcount_collector.store.client import Store
+from headcount_collector.watch.documents import rfc3339
 from headcount_collector.watch.tick import TickReport
 from headcount_collector.watch.verdicts import VerdictStore
 
@@ -20,7 +24,9 @@ class ReplayedAlerts:
 
     def __init__(self, store: Store, policy: Policy) -> None:
         self._ladder = Ladder(policy, VerdictStore(store).members_of)
-        self.decisions: list[Decision] = []
+        self._decisions: list[Decision] = []
+        self._steps: list[Step] = []
+        self._incidents: dict[str, Incident] = {}
 
     @property
     def next_due(self) -> int | None:
@@ -29,14 +35,20 @@ class ReplayedAlerts:
 
     def after_tick(self, report: TickReport) -> None:
         """Let the ladder see one tick."""
-        outcome = self._ladder.tick(
-            report.evaluation.at,
-            report.verdicts,
-            degraded=report.evaluation.observer != "ok",
-            sleeps=report.sleeps,
-            forgotten=report.forgotten,
+        self._note(
+            self._ladder.tick(
+                report.evaluation.at,
+                report.verdicts,
+                degraded=report.evaluation.observer != "ok",
+                sleeps=report.sleeps,
+                forgotten=report.forgotten,
+            )
         )
-        self.decisions += outcome.decisions
+
+    def _note(self, outcome: Outcome) -> None:
+        self._decisions += outcome.decisions
+        self._steps += outcome.steps
+        self._incidents |= outcome.changed
 
     def control(self, kind: str, body: Mapping[str, object], at_ns: int) -> None:
         """Take an acknowledgement or a silence. Raises UnknownIncident where nothing is to be acknowledged."""
@@ -52,7 +64,7 @@ class ReplayedAlerts:
             raise UnknownIncident(
                 f"an ack at {at_ns}: {owner or 'the root owner'} of {session!r} has no incident"
             )
-        self.decisions += self._ladder.acknowledge(incident, str(body.get("by", "")), at_ns).decisions
+        self._note(self._ladder.acknowledge(incident, str(body.get("by", "")), at_ns))
 
     def incident(self, session: str, owner: str) -> Mapping[str, Any] | None:
         """Return an owner's latest incident as expectations name it."""
@@ -66,6 +78,21 @@ class ReplayedAlerts:
             "runs": tuple(sorted({run for _, run in incident.members})),
             "unmet": incident.unmet,
         }
+
+    def incidents(self) -> list[dict[str, Any]]:
+        """Return every incident in the order of opening, with its decisions and the steps that were due."""
+        decisions: dict[str, list[dict[str, Any]]] = {number: [] for number in self._incidents}
+        steps: dict[str, list[dict[str, Any]]] = {number: [] for number in self._incidents}
+        for d in self._decisions:
+            said = {"at": rfc3339(d.at), "decision": d.what, "reason": d.reason, "runs": list(d.runs)}
+            decisions[d.incident].append(said)
+        for s in self._steps:
+            step = {"at": rfc3339(s.at), "step": s.what, "number": s.number, "reason": s.reason}
+            steps[s.incident].append(step)
+        return [
+            {**incident_view(document_of(i)), "decisions": decisions[i.id], "steps": steps[i.id]}
+            for i in sorted(self._incidents.values(), key=lambda i: (i.opened_at, i.id))
+        ]
 
 
 def replay_listener(store: Store, policy: Policy) -> ReplayedAlerts:

@@ -41,6 +41,23 @@ def test_a_check_fails_and_names_the_line_where_it_does_not(tmp_path: Path) -> N
     assert document["runs"][0]["run"] == "r1"
 
 
+def test_a_replay_tells_of_incidents_with_every_decision_and_step() -> None:
+    ladder = str(CASES / "50-notify-remind-escalate.jsonl")
+    (incident,) = json.loads(headcount("replay", "--json", ladder).output)["replays"][0]["incidents"]
+    assert (incident["session"], incident["state"], incident["runs"]) == ("s1", "closed", ["r1"])
+    steps = [(step["at"], step["step"]) for step in incident["steps"]]
+    assert steps == [
+        ("2026-11-30T12:02:10.000Z", "notified"),
+        ("2026-11-30T12:12:10.000Z", "reminded"),
+        ("2026-11-30T12:22:10.000Z", "escalated"),
+        ("2026-11-30T12:43:21.000Z", "closed"),
+    ]
+    decisions = [decision["decision"] for decision in incident["decisions"]]
+    assert decisions == ["opened", "joined", "notified", "reminded", "escalated", "closed"]
+    shown = headcount("replay", ladder).output
+    assert "incident of root in s1: page, closed; notified at 130.0 s, reminded at 730.0 s" in shown
+
+
 def test_another_policy_gives_another_verdict(tmp_path: Path) -> None:
     policy = tmp_path / "policy.toml"
     policy.write_text('[policy]\nexpected = "10s"\n')

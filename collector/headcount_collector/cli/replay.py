@@ -23,8 +23,9 @@ from headcount_collector.cli.rejudge import (
 )
 from headcount_collector.cli.runs import RunsTable
 from headcount_collector.cli.serve import need_engine
-from headcount_collector.cli.words import STATUS_WORDS, Document
+from headcount_collector.cli.words import STATUS_WORDS, Document, owner_name
 from headcount_collector.errors import HeadcountError
+from headcount_collector.evidence.moment import moment_ns
 from headcount_collector.judge.policy import Policy
 from headcount_collector.settings import Settings, load_settings
 
@@ -179,7 +180,17 @@ def _print_runs(console: Console, report: ReplayReport) -> None:
     documents = [document_of(verdict) for _, verdict in sorted(report.verdicts.items())]
     now = max((verdict.at for verdict in report.verdicts.values()), default=report.t0_ns)
     console.print(RunsTable(documents, now))
+    for incident in report.incidents:
+        console.print(_incident_line(incident, report.t0_ns), soft_wrap=True)
     console.print()
+
+
+def _incident_line(incident: Document, t0_ns: int) -> Text:
+    """Say whose an incident is and which messages it would have sent."""
+    steps = [f"{step['step']} at {(moment_ns(step['at']) - t0_ns) / 1e9:.1f} s" for step in incident["steps"]]
+    whose = owner_name(incident["owner"]) + (f" in {incident['session']}" if incident["session"] else "")
+    said = ", ".join(steps) or "nobody was told"
+    return Text(f"incident of {whose}: {incident['severity']}, {incident['state']}; {said}")
 
 
 def _document(report: ReplayReport) -> dict[str, Any]:
@@ -216,4 +227,5 @@ def _document(report: ReplayReport) -> dict[str, Any]:
             }
             for transition in report.transitions
         ],
+        "incidents": report.incidents,
     }

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
@@ -49,6 +50,8 @@ class ReplayReport:
     transitions: list[Transition] = field(default_factory=list)
     beliefs: list[tuple[int, Verdict]] = field(default_factory=list)
     """Every verdict as it was written, with the moment of its tick."""
+    incidents: list[dict[str, Any]] = field(default_factory=list)
+    """Every incident with its decisions and steps, as the API shows them; none where no alerts are installed."""
     misses: list[Miss] = field(default_factory=list)
     checked: int = 0
     unjudged: dict[str, int] = field(default_factory=dict)
@@ -135,6 +138,8 @@ class _Run:
                 self._listener.after_tick(outcome)
             self._report.transitions += outcome.transitions
             self._expect(moment, expectations)
+        if self._listener is not None:
+            self._report.incidents = self._listener.incidents()
         return self._report
 
     def _by_tick(self) -> dict[int, list[Arrival | Control | Expectation]]:

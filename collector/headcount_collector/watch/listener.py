@@ -42,6 +42,9 @@ class ReplayListener(TickListener, Protocol):
     def incident(self, session: str, owner: str) -> Mapping[str, Any] | None:
         """Return state, level, severity, runs and unmet of an owner's latest incident."""
 
+    def incidents(self) -> list[dict[str, Any]]:
+        """Return every incident in the order of opening, each with its `decisions` and the `steps` that were due."""
+
 
 class ServingListener(TickListener, Protocol):
     """A listener of a running collector, with routes of its own."""

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from headcount_alerts.errors import AlertsConfigError, UnknownIncident
+from headcount_alerts.errors import AlertsConfigError, Resting, UnknownIncident
 from headcount_alerts.preview import incident_of_run, preview
 from headcount_alerts.service import Alerts, receivers_of
 from headcount_alerts.settings import SlackChannel, secret_of
@@ -43,9 +43,14 @@ class Acknowledging(_Body):
 
 
 class Silencing(_Body):
-    """What is not to be told, and until when."""
+    """What is not to be told, and until when: `duration` or `until`."""
 
-    matchers: list[str] = Field(min_length=1, max_length=20)
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["duration"]}, {"required": ["until"]}]}
+    )
+    matchers: list[str] = Field(
+        min_length=1, max_length=20, description='As agent="reviewer" or class=~"owner_.*".'
+    )
     duration: str | None = Field(default=None, description="As 2h; or give `until`.")
     since: datetime | None = Field(default=None, description="Now, if not given.")
     until: datetime | None = None
@@ -54,8 +59,16 @@ class Silencing(_Body):
 
 
 class Dismissing(_Body):
-    """Which runs are void from now on: every given matcher holds."""
+    """Which runs are void from now on: every given matcher holds, and one must be given."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"required": [name], "properties": {name: {"type": "string"}}}
+                for name in ("session", "owner", "agent", "service", "class")
+            ]
+        }
+    )
     session: str | None = None
     owner: str | None = None
     agent: str | None = None
@@ -158,7 +171,7 @@ def _silences(routes: APIRouter, alerts: Alerts) -> None:
             silence = new_silence(matchers, since, until, by=body.by, reason=body.reason)
         except (AlertsConfigError, PolicyError) as error:
             raise Problem(422, str(error)) from None
-        alerts.silence(silence)
+        _found(lambda: alerts.silence(silence))
         return silence_view(silence, now)
 
     @routes.delete("/api/v1/silences/{number}")
@@ -216,7 +229,7 @@ def _trials(routes: APIRouter, alerts: Alerts, host: Host) -> None:
         """List receivers with the names of their channels."""
         return {"receivers": receivers_of(alerts), "configured": alerts.routing.configured}
 
-    @routes.get("/api/v1/alerts/preview")
+    @routes.get("/api/v1/alerts/preview", responses={404: {"description": "No run goes by this name."}})
     def preview_run(run: str, session: str | None = None) -> Document:
         """Say where a run would go now, and what would be said. Nothing is sent."""
         found = verdicts.named(run, session)
@@ -234,7 +247,7 @@ def _trials(routes: APIRouter, alerts: Alerts, host: Host) -> None:
         try:
             return {"channels": alerts.test(body.receiver)}
         except AlertsConfigError as error:
-            raise Problem(422, str(error)) from None
+            raise Problem(404, str(error)) from None
 
 
 def _slack(routes: APIRouter, alerts: Alerts) -> None:
@@ -269,7 +282,7 @@ def _slack(routes: APIRouter, alerts: Alerts) -> None:
         try:
             await run_in_threadpool(alerts.acknowledge, number, who)
             text = f"{who} is on it."
-        except UnknownIncident as error:
+        except (UnknownIncident, Resting) as error:
             text = str(error)
         return JSONResponse({"response_type": "ephemeral", "replace_original": False, "text": text})
 
@@ -279,6 +292,8 @@ def _found(do: Callable[[], T]) -> T:
         return do()
     except UnknownIncident as error:
         raise Problem(404, str(error)) from None
+    except Resting as error:
+        raise Problem(409, str(error)) from None
 
 
 def _ns(moment: datetime, name: str) -> int:

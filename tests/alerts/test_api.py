@@ -158,7 +158,7 @@ def test_a_silence_defers_until_it_is_ended(running: Running, hook: Peer) -> Non
         ("POST", "/api/v1/silences", b'{"matchers": ["agent=a"], "duration": "soon"}', 422),
         ("DELETE", "/api/v1/silences/none", None, 404),
         ("POST", "/api/v1/dismiss", b"{}", 422),
-        ("POST", "/api/v1/alerts/test", b'{"receiver": "none"}', 422),
+        ("POST", "/api/v1/alerts/test", b'{"receiver": "none"}', 404),
         ("GET", "/api/v1/alerts/preview?run=none", None, 404),
     ],
 )

@@ -34,6 +34,14 @@ def test_a_wrong_method_is_a_problem_that_names_the_right_one(running: Running) 
     assert answer.status == 405
     assert answer.json["detail"] == "/api/v1/runs does not take DELETE; it takes GET"
     assert answer.headers["allow"] == "GET"
+    answer = running.request("PUT", "/api/v1/silences", None, {})
+    assert (answer.status, answer.headers["allow"]) == (405, "GET, POST")
+
+
+def test_a_body_that_is_no_text_is_a_problem_that_says_so(running: Running) -> None:
+    answer = running.post("/api/v1/backups", b"\xff")
+    assert answer.status == 400
+    assert answer.json["detail"].startswith("the body cannot be read: 'utf-8' codec")
 
 
 def test_the_root_is_a_page_for_people(running: Running) -> None:

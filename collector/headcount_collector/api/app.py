@@ -19,6 +19,7 @@ from headcount_collector.api import (
 from headcount_collector.api.clickhouse import clickhouse_routes
 from headcount_collector.api.collector import Collector
 from headcount_collector.api.guard import Guard
+from headcount_collector.api.openapi import describe
 from headcount_collector.api.problems import install_problems
 from headcount_collector.page.mount import install_page
 from headcount_collector.watch.pulse import Pulse
@@ -39,6 +40,7 @@ def create_app(collector: Collector) -> FastAPI:
     if collector.sql is not None:
         app.include_router(clickhouse_routes(collector.sql, collector.store.database))
     install_problems(app)
+    describe(app, token=collector.gate.closed)
     app.add_middleware(Guard, gate=collector.gate, certified=collector.settings.tls_client_ca is not None)
     install_page(app, collector.gate)
     return app

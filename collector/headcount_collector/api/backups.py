@@ -14,7 +14,11 @@ from headcount_collector.store.backup import back_up
 routes = APIRouter(prefix="/api/v1/backups", tags=["operation"])
 
 
-@routes.post("", status_code=201)
+@routes.post(
+    "",
+    status_code=201,
+    responses={409: {"description": "There is one of this name, or the store is a server."}},
+)
 def create_backup(
     collector: Running, name: Annotated[str | None, Body(embed=True, max_length=100)] = None
 ) -> dict[str, str]:

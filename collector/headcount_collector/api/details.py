@@ -21,6 +21,8 @@ from headcount_collector.watch.recording import arrivals_of, facts_of
 
 routes = APIRouter(prefix="/api/v1", tags=["runs"])
 
+_REPLAY = "application/jsonl"
+
 
 @routes.get("/runs/{run:path}/course")
 def show_course(run: str, collector: Running, session: str | None = None) -> Document:
@@ -73,14 +75,18 @@ def evidence_of(collector: Collector, document: Document, limit: int, offset: in
     ]
 
 
-@routes.get("/runs/{run:path}/replay", response_class=StreamingResponse)
+@routes.get(
+    "/runs/{run:path}/replay",
+    response_class=StreamingResponse,
+    responses={200: {"content": {_REPLAY: {}}, "description": "A replay file."}},
+)
 def export_replay(run: str, collector: Running, session: str | None = None) -> StreamingResponse:
     """Export the session of a run as a replay file, which `headcount replay --check` judges to the same verdict."""
     document = run_named(collector, run, session)
     lines = _replay(collector, document)
     return StreamingResponse(
         (line + "\n" for line in lines),
-        media_type="application/jsonl; charset=utf-8",
+        media_type=f"{_REPLAY}; charset=utf-8",
         headers={"Content-Disposition": 'attachment; filename="run.jsonl"'},
     )
 

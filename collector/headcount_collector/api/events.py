@@ -21,7 +21,11 @@ _MOST_RUNS = 200
 _RETRY_MS = 2000
 
 
-@routes.get("/events", response_class=StreamingResponse)
+@routes.get(
+    "/events",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {}}, "description": "A stream without end."}},
+)
 async def watch_events(
     request: Request, session: str | None = None, run: str | None = None
 ) -> StreamingResponse:

@@ -39,7 +39,11 @@ def readyz(collector: Running) -> JSONResponse:
     return JSONResponse({"status": "ready", "health": health})
 
 
-@routes.get("/metrics", response_class=PlainTextResponse)
+@routes.get(
+    "/metrics",
+    response_class=PlainTextResponse,
+    responses={200: {"content": {"text/plain": {}}, "description": "Prometheus text."}},
+)
 def metrics(collector: Running) -> PlainTextResponse:
     """Give the collector's own numbers as Prometheus text."""
     return PlainTextResponse(exposition(collector.metrics()), media_type=MEDIA_TYPE)

@@ -9,11 +9,13 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from headcount_collector.errors import HeadcountError
 from headcount_collector.store import StoreError
 
 MEDIA_TYPE = "application/problem+json"
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 
 class Problem(HeadcountError):
@@ -60,10 +62,23 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
     if error.status_code == 404 and detail == HTTPStatus.NOT_FOUND.phrase:
         detail = f"there is nothing at {request.url.path}; / lists what there is"
     elif error.status_code == 405:
-        detail = (
-            f"{request.url.path} does not take {request.method}; it takes {headers.get('allow', 'others')}"
-        )
+        headers["allow"] = allowed = _methods(request)
+        detail = f"{request.url.path} does not take {request.method}; it takes {allowed}"
+    elif error.status_code == 400 and error.__cause__ is not None:
+        detail = f"the body cannot be read: {error.__cause__}"
     return problem_response(error.status_code, detail, headers=headers, instance=request.url.path)
+
+
+def _methods(request: Request) -> str:
+    """Name what the routes at this path take together; the framework tells of the first one only."""
+    return ", ".join(
+        method
+        for method in _METHODS
+        if any(
+            route.matches({**request.scope, "method": method})[0] is Match.FULL
+            for route in request.app.routes
+        )
+    )
 
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:

@@ -7,7 +7,7 @@ import time
 from typing import Annotated, Any
 
 from fastapi import APIRouter
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
 from headcount_collector.api.health import Running
 from headcount_collector.api.problems import Problem
@@ -27,7 +27,7 @@ def _is_moment(text: str) -> str:
     return text
 
 
-Moment = Annotated[str, AfterValidator(_is_moment)]
+Moment = Annotated[str, AfterValidator(_is_moment), WithJsonSchema({"type": "string", "format": "date-time"})]
 
 
 class Rejudge(BaseModel):
@@ -40,7 +40,7 @@ class Rejudge(BaseModel):
     limit: int = Field(MOST, ge=1, le=MOST, description="At most so many runs, the earliest.")
 
 
-@routes.post("/rejudge")
+@routes.post("/rejudge", responses={409: {"description": "Another range is being judged."}})
 def judge_again(asked: Rejudge, collector: Running) -> Document:
     """Judge the runs dispatched in a range under another policy; say what would have changed. Writes nothing."""
     begin = moment_ns(asked.begin)

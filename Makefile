@@ -20,6 +20,7 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]' --group dev
 	@sh .ci/browser
+	@sh .ci/alertmanager
 	@touch $@
 
 fmt: $(STAMP) ## write the code in the one format, and repair what can be

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from headcount_alerts.channels.build import Line
 from headcount_alerts.decision import Step
@@ -17,17 +18,20 @@ _LADDER = ("notified", "reminded", "escalated")
 class Addressing:
     """Knows which channels each incident was told on."""
 
-    def __init__(self, routing: Routing, receivers: Mapping[str, list[Line]], url: str | None) -> None:
+    def __init__(
+        self, routing: Routing, receivers: Mapping[str, list[Line]], url: str | None, grafana: str = ""
+    ) -> None:
         self._routing = routing
         self._receivers = receivers
         self._lines = {line.name: line for lines in receivers.values() for line in lines}
         self._url = url
+        self._grafana = grafana
         self.told: dict[str, set[str]] = {}
         """By incident, the channels that a message was decided for."""
 
     def entries(self, incident: Incident, step: Step, parts: Iterable[Incident] = ()) -> list[Entry]:
         """Return the messages of one step, one for each channel at most."""
-        document = document_of(incident, step, url=self._url, parts=tuple(parts))
+        document = self.document(incident, step, parts)
         told = self.told.setdefault(incident.id, set())
         told |= self.told.get(incident.heir_of, set())
         steps: dict[str, str] = {}
@@ -44,6 +48,10 @@ class Addressing:
             entry_of(incident, step.number, what, channel, document | {"step": what}, step.at)
             for channel, what in steps.items()
         ]
+
+    def document(self, incident: Incident, step: Step, parts: Iterable[Incident] = ()) -> dict[str, Any]:
+        """Return the message of a step, with its links."""
+        return document_of(incident, step, url=self._url, grafana=self._grafana, parts=tuple(parts))
 
     def channels(self, incident: Incident, what: str) -> list[str]:
         """Return the names of the channels that are told at a step of the ladder."""

@@ -28,8 +28,9 @@ class DeadMan:
         self.pings = 0
 
     def start(self) -> None:
-        """Begin to ping."""
-        self._thread.start()
+        """Begin to ping, if that was not begun before."""
+        if self._thread.ident is None:
+            self._thread.start()
 
     def beat(self, now: int, *, failed: bool = False) -> None:
         """Tell of one tick; a failure is passed on at once, success every so often."""

@@ -17,6 +17,10 @@ class UnknownIncident(AlertsError):
     """No incident goes by that id, or none is open for that owner."""
 
 
+class Resting(AlertsError):
+    """Another process judges now, and keeps the incidents."""
+
+
 class ChannelError(AlertsError):
     """A channel did not take a message. `retry_after_s`: how long the peer asks to wait, if it said so."""
 

@@ -114,6 +114,8 @@ class Ladder:
                 member.confirm()
             self._roll.say(one, now, "acknowledged", f"{by or 'somebody'} is on it")
             self._weigh(one, now)
+            if one.is_open:
+                self._show(one, now, f"{by or 'somebody'} is on it")
         return self._done()
 
     def silence(self, silence: Silence) -> None:

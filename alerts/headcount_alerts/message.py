@@ -12,6 +12,7 @@ from headcount_alerts.conditions import RANK, Condition
 from headcount_alerts.decision import Step
 from headcount_alerts.incident import COLLECTED, FLEET, GATE, GROUP, OBSERVER, Incident, Member
 from headcount_alerts.wording import OTHERS, Words, words_of
+from headcount_collector.dashboard_urls import run_dashboard, session_dashboard
 from headcount_collector.judge.words import clock, span
 
 VERSION = 1
@@ -27,9 +28,12 @@ Document = dict[str, Any]
 
 
 def document_of(
-    incident: Incident, step: Step, *, url: str | None, parts: Sequence[Incident] = ()
+    incident: Incident, step: Step, *, url: str | None, grafana: str = "", parts: Sequence[Incident] = ()
 ) -> Document:
-    """Return the message of a step; `parts` are the incidents that a fleet incident collected."""
+    """Return the message of a step; `parts` are the incidents that a fleet or group speaks for.
+
+    `url` is where people reach this collector, `grafana` where they see its dashboards; empty: nowhere.
+    """
     told = (incident, *parts) if incident.kind == GROUP else (incident,)
     first = min((pair for one in told for pair in one.wrong()), key=_urgency, default=None)
     lead = _lead(incident, first)
@@ -62,6 +66,8 @@ def document_of(
         "unmet": incident.unmet,
         "fleet": _fleet(parts) if incident.kind in COLLECTED else None,
         "url": None if url is None else f"{url.rstrip('/')}/incidents/{quote(incident.id)}",
+        "dashboard": _dashboard(incident, runs, grafana) if grafana else None,
+        "acknowledged": _acknowledged(incident, step.at),
         "commands": _commands(incident),
     }
 
@@ -150,6 +156,21 @@ def _argument(member: Member) -> str:
 
 def _moment(moment: int | None) -> str | None:
     return clock(moment) if moment else None
+
+
+def _dashboard(incident: Incident, runs: Sequence[Member], grafana: str) -> str | None:
+    """Return the address of the dashboard of its run, or of its session where there are several."""
+    if len(runs) == 1:
+        began = runs[0].facts.get("dispatched_at")
+        return run_dashboard(grafana, runs[0].session, runs[0].run, began)
+    return session_dashboard(grafana, incident.session) if incident.session else None
+
+
+def _acknowledged(incident: Incident, now: int) -> Document | None:
+    ack = incident.acknowledgement
+    if ack is None or now >= ack.until or not incident.is_open:
+        return None
+    return {"by": ack.by or "somebody", "until": clock(ack.until)}
 
 
 def _fleet(parts: Sequence[Incident]) -> Document:

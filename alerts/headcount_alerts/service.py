@@ -15,7 +15,7 @@ from headcount_alerts.channels.build import build_channels
 from headcount_alerts.channels.channel import Parcel
 from headcount_alerts.deadman import DeadMan
 from headcount_alerts.decision import Decision, Outcome, Step
-from headcount_alerts.errors import AlertsConfigError, ChannelError, UnknownIncident
+from headcount_alerts.errors import AlertsConfigError, ChannelError, Resting, UnknownIncident
 from headcount_alerts.incident import Incident, Key
 from headcount_alerts.journal import Journal
 from headcount_alerts.ladder import Ladder
@@ -63,50 +63,75 @@ class Alerts:
         settings: AlertSettings,
         *,
         clock: Callable[[], int] = time.time_ns,
+        nudged: Callable[[Parcel], None] | None = None,
+        grafana: str = "",
     ) -> None:
+        """`nudged` is told of every nudge that was sent; `grafana` is where links to dashboards lead."""
+        self._grafana = grafana
         self.settings = settings
+        self._policy = policy
+        self._verdicts = VerdictStore(store)
         self._clock = clock
         self.texts = Texts(settings.templates)
         self.routing = Routing(settings, self._parts)
-        self.receivers = build_channels(settings, self.texts)
+        self.receivers = build_channels(settings, self.texts, nudged)
         self.journal = Journal(store)
         self.postbook = Postbook(store)
-        gates = {"routing": self._off_duty, "maintenance": self._maintained}
         self.origins = StoredOrigins(store)
+        deadman = secret_of(settings, "deadman")
+        self._deadman = None if deadman is None else DeadMan(deadman, settings.deadman_every)
+        self._lock = threading.RLock()
+        self._version = 0
+        self._lanes: Lanes | None = None
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Forget everything that the store knows better."""
+        gates = {"routing": self._off_duty, "maintenance": self._maintained}
         self.ladder = Ladder(
-            policy,
-            VerdictStore(store).members_of,
+            self._policy,
+            self._verdicts.members_of,
             gates,
             self.routing.window_ns,
             self.origins,
             self.routing.groups,
         )
-        self.addressing = Addressing(self.routing, self.receivers, settings.url)
+        self.addressing = Addressing(self.routing, self.receivers, self.settings.url, self._grafana)
         self.outbox = Outbox(self.postbook, lines_of(self.receivers), self._told)
-        self._lanes = Lanes(self.outbox)
-        deadman = secret_of(settings, "deadman")
-        self._deadman = None if deadman is None else DeadMan(deadman, settings.deadman_every)
-        self._lock = threading.RLock()
         self._unwritten = Outcome()
         self._entries: list[Entry] = []
-        self._version = 0
         self._refreshed: dict[str, int] = {}
         self._forgot_at = 0
+        self._restored = False
 
     def start(self) -> None:
-        """Take up where the last process stopped, and begin to send."""
-        now = self._clock()
+        """Take up where the last judge stopped, and begin to send; may be called again after `rest`."""
+        self.rest()
         with self._lock:
-            self.restore(now)
+            self.restore(self._clock())
+        self._lanes = Lanes(self.outbox)
         self._lanes.start()
         if self._deadman is not None:
             self._deadman.start()
 
+    def rest(self) -> None:
+        """Decide and send nothing until the next start: what waits stays in the store, for whoever judges now."""
+        lanes, self._lanes = self._lanes, None
+        if lanes is not None:
+            lanes.close()
+            with self._lock:
+                self._begin_anew()
+
     def close(self) -> None:
         """Stop sending; what waits stays in the store."""
-        self._lanes.close()
+        if self._lanes is not None:
+            self._lanes.close()
         if self._deadman is not None:
             self._deadman.close()
+
+    def failed(self, now: int) -> None:
+        """Let the dead-man ping tell that an evaluation failed."""
+        self._beat(now, failed=True)
 
     def restore(self, now: int) -> None:
         """Read incidents, silences and the outbox; write the messages that a crash kept out of it."""
@@ -122,6 +147,7 @@ class Alerts:
                 )
                 self._entries += self.addressing.entries(incident, step, self._parts(incident))
         self.outbox.restore(now)
+        self._restored = True
         self._write()
 
     @property
@@ -171,8 +197,9 @@ class Alerts:
         )
 
     def acknowledge(self, number: str, by: str, now: int | None = None) -> Incident:
-        """Acknowledge an open incident. Raises UnknownIncident."""
+        """Acknowledge an open incident. Raises UnknownIncident, Resting."""
         with self._lock:
+            self._must_judge()
             incident = self.ladder.open.get(number)
             if incident is None:
                 raise UnknownIncident(
@@ -182,8 +209,9 @@ class Alerts:
             return incident
 
     def silence(self, silence: Silence) -> None:
-        """Add or change a silence."""
+        """Add or change a silence. Raises Resting."""
         with self._lock:
+            self._must_judge()
             self.ladder.silence(silence)
             self._version = max(self._version + 1, self._clock())
             self.journal.write_silence(silence, self._version)
@@ -191,6 +219,7 @@ class Alerts:
     def end_silence(self, number: str) -> Silence:
         """End a silence now. Raises UnknownIncident where there is none of that id."""
         with self._lock:
+            self._must_judge()
             silence = self.ladder.silences.get(number)
             if silence is None:
                 raise UnknownIncident(
@@ -224,6 +253,12 @@ class Alerts:
         key = document["session"], document["run"]
         return self.origins([Dispatch(*key, document["service"], moment_ns(dispatched))]).get(key, {})
 
+    def _must_judge(self) -> None:
+        if not self._restored:
+            raise Resting(
+                "this collector does not judge now; ask the one that does (headcount_judging in its /metrics is 1)"
+            )
+
     def _beat(self, now: int, *, failed: bool = False) -> None:
         if self._deadman is not None:
             self._deadman.beat(now, failed=failed)
@@ -252,7 +287,8 @@ class Alerts:
 
     def _post(self, entries: Iterable[Entry]) -> None:
         self.outbox.put(entries)
-        self._lanes.wake()
+        if self._lanes is not None:
+            self._lanes.wake()
 
     def _refresh(self, now: int) -> None:
         """Send open incidents again where a peer forgets what it is not told again."""
@@ -266,9 +302,7 @@ class Alerts:
                     incident = self.ladder.open.get(number)
                     if incident is not None and line.name in told:
                         step = Step(number, now, "updated", incident.told)
-                        document = message_of(
-                            incident, step, url=self.settings.url, parts=self._parts(incident)
-                        )
+                        document = self.addressing.document(incident, step, self._parts(incident))
                         entry = entry_of(incident, incident.told, "updated", line.name, document, now)
                         self._post([as_refresh(entry, document, now)])
 

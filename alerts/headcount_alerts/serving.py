@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fastapi import APIRouter
 
 from headcount_alerts.api import routes_of
+from headcount_alerts.nudged import Nudged
 from headcount_alerts.service import Alerts
 from headcount_alerts.settings import load_alerts
 from headcount_collector.metrics import Metric, counter, gauge
@@ -20,7 +21,13 @@ class ServedAlerts:
     routes: APIRouter
 
     def __init__(self, host: Host) -> None:
-        self.alerts = Alerts(host.store, host.settings.judged_by, load_alerts(host.settings.alerts))
+        self.alerts = Alerts(
+            host.store,
+            host.settings.judged_by,
+            load_alerts(host.settings.alerts),
+            nudged=Nudged(host.submit),
+            grafana=host.settings.dashboards_url,
+        )
         self.routes = routes_of(self.alerts, host)
 
     @property
@@ -32,6 +39,14 @@ class ServedAlerts:
         """Take up where the last process stopped, and have the runs of open incidents judged anew."""
         self.alerts.start()
         watched.look_again(self.alerts.open_runs())
+
+    def rest(self) -> None:
+        """Send nothing and decide nothing: another process does."""
+        self.alerts.rest()
+
+    def failed(self, at: int) -> None:
+        """Let the dead-man ping tell that an evaluation failed."""
+        self.alerts.failed(at)
 
     def after_tick(self, report: TickReport) -> None:
         """Take in one tick."""

@@ -56,7 +56,8 @@ class Texts:
                 "nudges": 1,
                 "fallback_for": "",
                 **message,
-                "link": _link(message, style),
+                "link": _link(message.get("url"), style),
+                "dashboard": _link(message.get("dashboard"), style),
             }
             return self._environments[style].get_template(name).render(values).strip() + "\n"
         except (TemplateError, SecurityError) as error:
@@ -110,6 +111,5 @@ class _Trusted(str):
     __slots__ = ()
 
 
-def _link(message: dict[str, Any], style: str) -> _Trusted:
-    url = message.get("url") or ""
-    return _Trusted(html.escape(url) if style in ("html", "slack") else url)
+def _link(url: str | None, style: str) -> _Trusted:
+    return _Trusted(html.escape(url or "") if style in ("html", "slack") else url or "")

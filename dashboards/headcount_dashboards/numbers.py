@@ -36,6 +36,12 @@ class KeptNumbers:
     def start(self, watched: Tick) -> None:
         """Begin with the first tick."""
 
+    def rest(self) -> None:
+        """Keep nothing while another process judges: there is no tick."""
+
+    def failed(self, at: int) -> None:
+        """Keep nothing of an evaluation that failed."""
+
     def after_tick(self, report: TickReport) -> None:
         """Write the numbers where the last ones are old enough. A store that refuses them stops nothing."""
         at = report.evaluation.at

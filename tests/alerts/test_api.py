@@ -54,8 +54,15 @@ def running(
         "receivers": {
             "chat": {"channels": [{**bot, "rate_per_minute": 6000}]},
             "hook": {"channels": [{"type": "webhook", "url": hook.url, "rate_per_minute": 6000}]},
+            "owner": {"channels": [{"type": "nudge", "url": hook.url, "at_most": 1}]},
         },
-        "route": {"receiver": "chat", "routes": [{"match": ["agent=hooked"], "receiver": "hook"}]},
+        "route": {
+            "receiver": "chat",
+            "routes": [
+                {"match": ["agent=hooked"], "receiver": "hook"},
+                {"match": ["agent=nudged"], "receiver": "owner"},
+            ],
+        },
     }
     with running_collector(tmp_path_factory.mktemp("data"), policy=POLICY, alerts=alerts) as found:
         yield found
@@ -108,6 +115,24 @@ def test_a_lost_result_is_an_incident_that_is_told_acknowledged_and_closed_by_it
     assert decisions[:3] == ["opened", "joined", "notified"]
     assert decisions[-1] == "closed"
     assert shown["outbox"][-1]["channel"] == "hook/0/webhook"
+
+
+def test_a_nudge_is_evidence_of_the_observer_and_moves_nothing(running: Running, hook: Peer) -> None:
+    before = len(hook.asked)
+    tell(running, *lost("r6", "nudged", "nudged"))
+    nudge = hook.wait_for(before + 1)[before].json
+    assert (nudge["kind"], nudge["runs"], nudge["number"]) == ("headcount-recovery", ["r6"], 1)
+
+    def told() -> list[Any]:
+        timeline = running.get("/api/v1/runs/r6?session=nudged").json["timeline"]
+        return [event for event in timeline if event["event"] == "nudge"]
+
+    (event,) = eventually(told)
+    run = running.get("/api/v1/runs/r6?session=nudged").json
+    assert run["status"] in ("done_but_not_forwarded", "blocked")
+    assert run["clocks"]["last_activity_at"] < event["at"]
+    (found,) = incidents(running, session="nudged", state="open")
+    assert found["unmet"] == 1
 
 
 def test_slacks_button_acknowledges_where_its_signature_is_right(

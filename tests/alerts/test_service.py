@@ -154,9 +154,10 @@ def test_silences_and_acknowledgements_survive_a_restart(store: Store, server: P
     second = Served(store, table(server.url))
     second.restore(10)
     second.tick(599)
-    assert len(server.asked) == 1
+    (update,) = server.asked[1:]
+    assert (update.json["step"], update.json["acknowledged"]["by"]) == ("updated", "ben")
     second.tick(602)
-    assert server.asked[1].json["incident"] != number
+    assert server.asked[2].json["incident"] != number
     (silence,) = second.alerts.journal.silences(T0)
     assert silence.by == "anna"
     with pytest.raises(UnknownIncident, match="no open incident"):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from headcount_alerts.conditions import Condition
 from headcount_alerts.decision import Step
 from headcount_alerts.errors import AlertsConfigError
-from headcount_alerts.incident import Incident, Member
+from headcount_alerts.incident import Acknowledgement, Incident, Member
 from headcount_alerts.message import document_of
 from headcount_alerts.neutral import STYLES
 from headcount_alerts.text import Texts
@@ -94,6 +94,19 @@ def test_every_class_and_signal_of_the_contract_has_words() -> None:
     assert set(CLASSES) == expectation.CLASSES
     assert set(LEANINGS) == expectation.LEANINGS
     assert set(SIGNALS) == expectation.SIGNALS
+
+
+def test_a_message_leads_to_the_dashboard_of_its_run_and_says_who_is_on_it() -> None:
+    found = incident(CONDITIONS["class-done_but_not_forwarded"])
+    found.acknowledgement = Acknowledgement("anna @here", T0, T0 + 3600 * S)
+    text = document_of(found, Step(found.id, T0, "updated", 2), url=None, grafana="https://grafana.example")
+    began = (T0 - 1560 * S) // 10**6
+    address = f"https://grafana.example/d/headcount-run?var-session=s1&var-run=review-17&from={began}&to=now"
+    assert address in _TEXTS.body(text)
+    assert address.replace("&", "&amp;") in _TEXTS.body(text, "html")
+    assert "With: anna @\u200bhere, until 2026-11-30 13:00:00Z" in _TEXTS.body(text)
+    later = document_of(found, Step(found.id, T0 + 3600 * S, "reminded", 3), url=None)
+    assert (later["acknowledged"], later["dashboard"]) == (None, None)
 
 
 def test_finished_work_is_never_to_be_dispatched_again() -> None:

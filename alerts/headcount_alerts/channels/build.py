@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from headcount_alerts import settings as tables
-from headcount_alerts.channels.channel import Channel
+from headcount_alerts.channels.channel import Channel, Parcel
 from headcount_alerts.errors import AlertsConfigError
 from headcount_alerts.settings import AlertSettings, ChannelTable, secret_of
 from headcount_alerts.text import Texts
@@ -21,15 +22,17 @@ class Line:
     give_up_after_s: float
 
 
-def build_channels(settings: AlertSettings, texts: Texts) -> dict[str, list[Line]]:
-    """Return the channels of each receiver. Raises AlertsConfigError naming the receiver."""
+def build_channels(
+    settings: AlertSettings, texts: Texts, nudged: Callable[[Parcel], None] | None = None
+) -> dict[str, list[Line]]:
+    """Return the channels of each receiver; `nudged` is told of nudges. Raises AlertsConfigError naming the receiver."""
     found: dict[str, list[Line]] = {tables.NOBODY: []}
     for name, receiver in settings.receivers.items():
         found[name] = []
         for place, table in enumerate(receiver.channels):
             where = f"{name}/{place}/{table.type}"
             try:
-                channel = _channel(table, texts)
+                channel = _channel(table, texts, nudged)
             except ImportError as error:
                 raise AlertsConfigError(
                     f"{where} needs {error.name}, which is not installed: pip install 'headcount[alerts]'"
@@ -40,7 +43,7 @@ def build_channels(settings: AlertSettings, texts: Texts) -> dict[str, list[Line
     return found
 
 
-def _channel(table: ChannelTable, texts: Texts) -> Channel:
+def _channel(table: ChannelTable, texts: Texts, nudged: Callable[[Parcel], None] | None) -> Channel:
     # Imported where needed: a configuration loads only the libraries of the channels that it names.
     match table:
         case tables.SlackChannel():
@@ -77,6 +80,7 @@ def _channel(table: ChannelTable, texts: Texts) -> Channel:
                 command=table.command,
                 at_most=table.at_most,
                 timeout_s=table.timeout_s,
+                told=nudged,
             )
         case tables.AppriseChannel():
             from headcount_alerts.channels.anything import AppriseChannel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from headcount_alerts.channels.channel import Parcel
 from headcount_alerts.channels.http import post_json
@@ -28,7 +28,9 @@ class NudgeChannel:
         command: Sequence[str] = (),
         at_most: int = 2,
         timeout_s: float = 10.0,
+        told: Callable[[Parcel], None] | None = None,
     ) -> None:
+        self._told = told
         self._texts = texts
         self._url = url
         self._command = tuple(command)
@@ -57,6 +59,8 @@ class NudgeChannel:
             post_json(self._url, body, self._timeout_s, headers)
         else:
             self._run(document, text)
+        if self._told is not None:
+            self._told(parcel)
         return str(sent + 1)
 
     def _run(self, document: dict[str, object], text: str) -> None:

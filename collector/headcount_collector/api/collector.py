@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime
 from typing import Any
@@ -24,8 +24,9 @@ from headcount_collector.store import Store, StoreError, migrate
 from headcount_collector.store.content import CONTENT_ATTRIBUTES
 from headcount_collector.store.lock import FolderLock
 from headcount_collector.watch.lease import Lease, StoredLease
-from headcount_collector.watch.listener import Host, serving_factories
+from headcount_collector.watch.listener import Host, ServingListener, serving_factories
 from headcount_collector.watch.service import Watch
+from headcount_collector.watch.tick import Tick
 from headcount_collector.watch.verdicts import VerdictStore
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,28 @@ _OVERLAP_S = 60.0
 """What others wrote may become visible so late."""
 _STALE_TICKS = 10
 """So many ticks without an evaluation, and 10 s at least, and the collector does not call itself ready."""
+
+
+class ListenersDuty:
+    """Lets the listeners begin and rest with the judging of this process."""
+
+    def __init__(self, listeners: Sequence[ServingListener]) -> None:
+        self._listeners = listeners
+
+    def begin(self, watched: Tick) -> None:
+        """Let each take up where the last judge stopped."""
+        for listener in self._listeners:
+            listener.start(watched)
+
+    def rest(self) -> None:
+        """Let each stop until this process judges again."""
+        for listener in self._listeners:
+            listener.rest()
+
+    def failed(self, at: int) -> None:
+        """Tell each that an evaluation failed."""
+        for listener in self._listeners:
+            listener.failed(at)
 
 
 class Collector:
@@ -55,6 +78,7 @@ class Collector:
             listeners=self.listeners,
             leads=self.lease.hold if self.lease else lambda: True,
             overlap_s=_OVERLAP_S if self.lease else 0.0,
+            duty=ListenersDuty(self.listeners),
         )
         self.housekeeping = Housekeeping(store, settings)
         self.intake = create_intake(
@@ -89,7 +113,6 @@ class Collector:
             closing.callback(collector.intake.close)
             for listener in collector.listeners:
                 closing.callback(listener.close)
-                listener.start(collector.watch.tick)
             if collector.lease is not None:
                 closing.callback(collector.lease.release)
             closing.callback(collector.watch.close)

@@ -52,7 +52,16 @@ class ServingListener(TickListener, Protocol):
     routes: APIRouter
 
     def start(self, watched: Tick) -> None:
-        """Take up where the last process stopped, before the first tick; have runs judged anew with `look_again`."""
+        """Take up where the last judge stopped, before the first tick; have runs judged anew with `look_again`.
+
+        Called whenever this process begins to judge: once, or each time that it gets the lease.
+        """
+
+    def rest(self) -> None:
+        """Do nothing more until the next `start`: another process judges now."""
+
+    def failed(self, at: int) -> None:
+        """Hear that an evaluation failed; nanoseconds."""
 
     def close(self) -> None:
         """Stop, after the last tick."""

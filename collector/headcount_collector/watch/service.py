@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from headcount_collector.judge.policy import SECOND, Policy
 from headcount_collector.store.client import Store
@@ -17,6 +17,19 @@ from headcount_collector.watch.observer import OUTAGE_AFTER
 from headcount_collector.watch.tick import Tick, TickReport
 
 log = logging.getLogger(__name__)
+
+
+class Duty(Protocol):
+    """What comes with judging, and ends with it."""
+
+    def begin(self, watched: Tick) -> None:
+        """Take up where the last judge stopped, before the first tick."""
+
+    def rest(self) -> None:
+        """Stop: another process judges now."""
+
+    def failed(self, at: int) -> None:
+        """Hear that an evaluation failed."""
 
 
 class Watch:
@@ -31,11 +44,13 @@ class Watch:
         listeners: Sequence[TickListener] = (),
         leads: Callable[[], bool] = lambda: True,
         overlap_s: float = 0.0,
+        duty: Duty | None = None,
     ) -> None:
         """`leads` is asked each tick whether this process may judge. `overlap_s`: others write into the store, too;
         each tick reads what came within so many seconds once more, since it may have become visible late."""
         self.tick = Tick(store, policy or Policy(), overlap_ns=round(overlap_s * SECOND))
         self._leads = leads
+        self._duty = duty
         self._shared = overlap_s > 0
         self._leading = False
         self.verdicts = self.tick.verdicts
@@ -107,6 +122,8 @@ class Watch:
 
     def _may_judge(self) -> bool:
         if not self._leads():
+            if self._leading and self._duty is not None:
+                self._duty.rest()
             self._leading = False
             return False
         if not self._leading:
@@ -118,6 +135,8 @@ class Watch:
                     self.tick.index = WatchIndex()
                 self.tick.resume(now)
                 self._committed = max(self._committed, now)
+                if self._duty is not None:
+                    self._duty.begin(self.tick)
                 self._leading = True
             except Exception as error:  # noqa: BLE001  # the store may be away when it begins
                 self._failed(error)
@@ -137,6 +156,8 @@ class Watch:
     def _failed(self, error: Exception) -> None:
         self._failures += 1
         self._failure = f"{type(error).__name__}: {error}"
+        if self._duty is not None:
+            self._duty.failed(time.time_ns())
         log.error("evaluation failed; it is tried again in the next tick", exc_info=error)
 
 

@@ -8,7 +8,8 @@ fact is None or an empty tuple; the empty string is never used for "unknown". Ow
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,3 +356,10 @@ class Facts:
     collisions: tuple[tuple[int, str], ...] = ()
     """(moment, name) where another open run claims the same name."""
     neighbours: Neighbours = field(default_factory=Neighbours)
+
+    def among(self, neighbours: Neighbours, collisions: tuple[tuple[int, str], ...]) -> Facts:
+        """Return these facts with what others did; `dataclasses.replace` takes ten times as long."""
+        return Facts(*_OF_THE_RUN(self), collisions=collisions, neighbours=neighbours)
+
+
+_OF_THE_RUN = attrgetter(*(f.name for f in fields(Facts) if f.name not in ("collisions", "neighbours")))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from .policy import SECOND
+from .rules import returns_by_message
 from .scene import Scene
 from .verdict import Signal
 from .words import clock
@@ -49,7 +50,7 @@ def redispatch_after_background(scene: Scene) -> Iterator[Signal]:
 
 def structurally_mute(scene: Scene) -> Iterator[Signal]:
     dispatch = scene.line.facts.dispatch
-    if dispatch is None or dispatch.channel != "message" or dispatch.can_send is not False:
+    if dispatch is None or dispatch.can_send is not False or not returns_by_message(scene.line, scene.now):
         return
     if scene.settled or scene.line.receipt(scene.now) is not None:
         return

@@ -63,10 +63,8 @@ def outline(facts: Facts, policy: Policy, now: int) -> Outline:
     line = _timeline(facts, policy)
     finding, _, history, _ = _walk(line, now, with_waits=False)
     end = line.end(now)
-    receipt = line.receipt(now)
-    ended = [
-        moment for moment in (end.at if end else None, receipt.at if receipt else None) if moment is not None
-    ]
+    completion = line.completion(now)
+    ended = [standing.at for standing in (end, completion) if standing is not None]
     return Outline(
         finding,
         history,
@@ -146,11 +144,13 @@ def _first_possible(line: Timeline) -> int:
         facts.forwards,
         facts.idles,
         facts.waits,
-        facts.launches,
         facts.dismissals,
     ):
         if group:
             first = min(first, group[0].at)
+    for launch in facts.launches:
+        if launch.state in ("queued", "reserved", "rejected"):
+            first = min(first, launch.at)
     for moments in (facts.consumptions, facts.neighbours.gone):
         if moments:
             first = min(first, moments[0])
@@ -196,13 +196,12 @@ def _compile(
         severity = SEVERITIES[worst]
     mode = line.mode(now)
     end = finding.end or line.end(now)
-    receipt = line.receipt(now)
-    ended = end is not None or receipt is not None
+    completion = line.completion(now)
+    ended = end or completion
     settled = (
         status in (COMPLETED, RECOVERED) or finding.delivered_at is not None or finding.void_at is not None
     )
     counts = dispatch is not None and mode != "foreground"
-    ended_at = end.at if end is not None else receipt.at if receipt is not None else None
     return Verdict(
         session=facts.session,
         run=facts.run,
@@ -213,7 +212,7 @@ def _compile(
         failure_class=diagnosis.failure_class if diagnosis else None,
         leaning=diagnosis.leaning if diagnosis else None,
         severity=severity,
-        outcome=finding.outcome or (end.outcome if end else receipt.outcome if receipt else None),
+        outcome=finding.outcome or (ended.outcome if ended is not None else None),
         quality=quality_of(line, now) if finding.delivered_at is not None else None,
         owner=line.owner,
         parent=dispatch.parent if dispatch else None,
@@ -241,13 +240,15 @@ def _compile(
         in_flight=in_flight(line, now),
         owner_gone=owner_gone(line, now) is not None,
         counts=counts,
-        remaining=counts and not ended and not settled,
-        undelivered=counts and ended and not settled,
+        remaining=counts and ended is None and not settled,
+        undelivered=counts and ended is not None and not settled,
         evidence=evidence_of(line, finding, diagnosis, now),
         would_change=would_change(line, finding, diagnosis),
         signals=signals,
         next_due=next_due,
-        account=_account(line, finding, ended_at, now) if dispatch is not None else Account(),
+        account=_account(line, finding, ended.at if ended is not None else None, now)
+        if dispatch is not None
+        else Account(),
         unconsumed=finding.rule == "2" and awaits_consumption(line, now),
     )
 

@@ -66,7 +66,7 @@ Told = tuple[int, str | None, Result]
 
 def last_left(line: Timeline, now: int) -> Told | None:
     """Return the child's last word on its result; a kill speaks only where the child did not."""
-    ends = [end for end in line.facts.ends if end.at <= now and end.kind != "child_gone"]
+    ends = [end for end in line.ends if end.at <= now and end.kind != "child_gone"]
     ends = [end for end in ends if end.kind == "child_done"] or ends
     return (ends[-1].at, ends[-1].outcome, ends[-1].result) if ends else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .facts import Result, Wait
@@ -67,9 +68,9 @@ def decide(
     if end is None and (moved := line.moved_after_gone(t)) is not None:
         moments.reached(moved + line.times.skew)
     end = end or _rejected(line, t)
-    receipt = line.receipt(t) if end is None else None
+    completion = line.completion(t) if end is None else None
     if end is not None:
-        over = end.at if end.revived else grace_over(line, t, end.at, killed=end.kind == "kill")
+        over = _travels_until(line, t, end)
         if moments.reached(over):
             return _ended(line, moments, end, over, gone, due)
         in_grace = True
@@ -84,11 +85,10 @@ def decide(
         if waiting is not None:
             return Finding("6", BLOCKED, waiting[0], waiting[1], wait=waiting[2], end=end, deadline=due)
     if not in_grace:
-        if receipt is not None:
-            over = grace_over(line, t, receipt.at)
-            standing = StandingEnd(receipt.at, "receipt", receipt.outcome or "ok", receipt.result)
+        if completion is not None:
+            over = _travels_until(line, t, completion)
             if moments.reached(over):
-                return _ended(line, moments, standing, over, gone, due, rule="7", received_at=receipt.at)
+                return _ended(line, moments, completion, over, gone, due, rule="7")
             in_grace = True
         else:
             late = _idle(line, moments, waits, due) or _overdue(line, moments, due)
@@ -97,7 +97,13 @@ def decide(
     kind = "in_grace" if in_grace else ""
     since = end.at if end is not None and in_grace else line.dispatched_at
     return Finding(
-        "9", ACTIVE, since, kind, end=end, deadline=due, received_at=receipt.at if receipt else None
+        "9",
+        ACTIVE,
+        since,
+        kind,
+        end=end,
+        deadline=due,
+        received_at=completion.reported_at if completion is not None else None,
     )
 
 
@@ -123,7 +129,9 @@ def _void(
         found.append((end.at, "no_return", end.outcome))
     callers = {"owner", "user", line.owner} - {""}
     for kill in facts.ends:
-        if kill.kind == "kill" and kill.at <= t and kill.actor in callers:
+        if kill.kind != "kill" or kill.at > t or kill.actor not in callers:
+            continue
+        if (delivered := line.delivered(kill.at)) is None or delivered == kill.at:
             found.append((kill.at, "cancelled", "cancelled"))
             break
     for successor in facts.neighbours.successors:
@@ -186,6 +194,11 @@ def awaits_consumption(line: Timeline, t: int) -> bool:
     return since is not None and since <= t and not any(moment <= t for moment in line.facts.consumptions)
 
 
+def _travels_until(line: Timeline, t: int, end: StandingEnd) -> int:
+    """Return until when the result of an end may still travel; one that counts again has had its time."""
+    return end.at if end.revived_from is not None else grace_over(line, t, end.at, killed=end.kind == "kill")
+
+
 def grace_over(line: Timeline, t: int, ended_at: int, *, killed: bool = False) -> int:
     """Return until when a result may still travel: the grace after the end, or after the owner turn that holds it."""
     times, owner = line.times, line.facts.neighbours.owner
@@ -206,10 +219,10 @@ def _ended(
     due: int | None,
     *,
     rule: str | None = None,
-    received_at: int | None = None,
 ) -> Finding:
     """Rules 3 and 4, and rule 7 for a completion that the harness holds."""
     t = moments.now
+    received_at = end.reported_at if end.kind == "receipt" else None
     if not end.has_result:
         return Finding(
             rule or "4",
@@ -224,11 +237,13 @@ def _ended(
     blocked = over + line.times.blocked_after
     if gone is not None:
         blocked = min(blocked, max(over, gone))
+    since = end.reported_at - line.times.skew
     for forward in line.forwards:
-        if not forward.forwarded and forward.final and end.at - line.times.skew <= forward.at <= t:
+        if not forward.forwarded and forward.final and since <= forward.at <= t:
             blocked = min(blocked, max(over, forward.at))
     for receipt in line.facts.receipts:
-        if receipt.source in ("polled", "transcript") and receipt.result.size == 0 and receipt.at <= t:
+        pulled = receipt.source in ("polled", "transcript") and receipt.result.size == 0
+        if pulled and since <= receipt.at <= t:
             blocked = min(blocked, max(over, receipt.at))
     status = BLOCKED if moments.reached(blocked) else UNFORWARDED
     return Finding(
@@ -243,7 +258,7 @@ def _ended(
     )
 
 
-def _waiting(line: Timeline, moments: Moments, waits: list[Wait]) -> tuple[int, str, Wait] | None:
+def _waiting(line: Timeline, moments: Moments, waits: Sequence[Wait]) -> tuple[int, str, Wait] | None:
     """Rule 6: (since, kind, wait) of the open wait that explains nothing any more, a person first."""
     found: list[tuple[int, int, str, Wait]] = []
     times = line.times
@@ -299,7 +314,7 @@ def _last_at_work(line: Timeline, t: int) -> int:
     return max(ended, default=0)
 
 
-def _idle(line: Timeline, moments: Moments, waits: list[Wait], due: int | None) -> Finding | None:
+def _idle(line: Timeline, moments: Moments, waits: Sequence[Wait], due: int | None) -> Finding | None:
     """Rule 7 for a child that ended its turn after some work and is owed for: nothing received, nothing pending."""
     t = moments.now
     idle = went_idle(line, t)

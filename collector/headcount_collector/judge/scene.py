@@ -68,7 +68,7 @@ class Scene:
             (
                 tool.at + times.tool_limit(tool.tool)
                 for tool in self.line.facts.open_tools
-                if tool.at <= self.now
+                if tool.open(self.now)
             ),
             default=0,
         )

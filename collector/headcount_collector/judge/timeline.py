@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
-from .facts import End, Facts, Forward, Idle, Receipt, Result
+from .facts import End, Facts, Forward, Idle, Receipt, Result, Wait
 from .policy import SECOND, Times
 from .progress import own_progress
 
@@ -21,8 +21,12 @@ class StandingEnd:
     kind: str
     outcome: str
     result: Result
-    revived: bool = False
-    """An annulled end that counts again, because nothing moved for `idle` after it."""
+    revived_from: int | None = None
+    """When an annulled end was reported that counts again, because nothing moved for `idle` after it."""
+
+    @property
+    def reported_at(self) -> int:
+        return self.at if self.revived_from is None else self.revived_from
 
     @property
     def has_result(self) -> bool:
@@ -51,11 +55,17 @@ class Timeline:
     """Completion receipts of the owner, launch acknowledgements taken out."""
     acknowledgements: tuple[int, ...] = ()
     forwards: tuple[Forward, ...] = ()
+    ends: tuple[End, ...] = ()
+    """Ends of the child; without kills and losses of a session whose work a completion had ended before."""
+    gone: tuple[int, ...] = ()
+    """Moments at which an ancestor's session was gone while the run was open."""
     deliveries: tuple[int, ...] = ()
     """Forwards to the owner and consumptions."""
     modes: tuple[tuple[int, str], ...] = ()
     breaks: tuple[int, ...] = field(default=())
     """Moments of every rare event: the places where the judgement may turn by evidence."""
+    waits_at: dict[int, tuple[Wait, ...]] = field(default_factory=dict)
+    """What `waits.waits_until` found for the moments asked."""
 
     @classmethod
     def of(cls, facts: Facts, times: Times) -> Timeline:
@@ -67,6 +77,14 @@ class Timeline:
         _split_acknowledgements(line)
         told = [f.at for f in line.forwards if f.forwarded and line.to_owner(f)]
         line.deliveries = tuple(sorted((*told, *facts.consumptions)))
+        line.ends = tuple(
+            end for end in facts.ends if end.kind == "child_done" or not line._completed_before(end.at)
+        )
+        line.gone = tuple(
+            moment
+            for moment in facts.neighbours.gone
+            if line.dispatched_at <= moment and not line._completed_before(moment)
+        )
         line.breaks = _breaks(facts)
         return line
 
@@ -106,6 +124,8 @@ class Timeline:
 
     def delivered(self, t: int) -> int | None:
         """Return F: the first delivery that no later progress undid."""
+        if not self.deliveries:
+            return None
         last = self.last_progress(t)
         floor = 0 if last is None else last - self.times.skew
         place = bisect_left(self.deliveries, floor)
@@ -115,6 +135,8 @@ class Timeline:
 
     def receipt(self, t: int) -> Receipt | None:
         """Return the first completion receipt that stands at t."""
+        if not self.receipts:
+            return None
         last = self.last_progress(t)
         floor = 0 if last is None else last - self.times.skew
         restart = self._restarted_at(t)
@@ -125,12 +147,43 @@ class Timeline:
                 return receipt
         return None
 
+    def completion(self, t: int) -> StandingEnd | None:
+        """Return the end that the owner's harness tells of at t: a completion that stands, or that counts again."""
+        receipt = self.receipt(t)
+        if receipt is not None:
+            return StandingEnd(receipt.at, "receipt", receipt.outcome or "ok", receipt.result)
+        last = self.last_progress(t)
+        if last is None or t - last < self.times.idle:
+            return None
+        annulled = self._annulled_receipts(t, last)
+        if not annulled:
+            return None
+        latest = annulled[-1]
+        revived_at = last + self.times.idle
+        return StandingEnd(revived_at, "receipt", latest.outcome or "ok", latest.result, latest.at)
+
+    def _annulled_receipts(self, t: int, last: int) -> list[Receipt]:
+        """Return the completions with a result that progress up to `last` took back."""
+        restart = self._restarted_at(t)
+        return [
+            receipt
+            for receipt in self.receipts
+            if restart < receipt.at < last - self.times.skew
+            and self.to_owner(receipt)
+            and has_result(receipt.outcome, receipt.result)
+        ]
+
+    def _completed_before(self, moment: int) -> bool:
+        """Tell whether a completion with a result had ended the run by then: what is over is killed or lost no more."""
+        receipt = self.receipt(moment)
+        return receipt is not None and has_result(receipt.outcome, receipt.result)
+
     def end(self, t: int) -> StandingEnd | None:
         """Return the end that stands at t: the last `child_done`, else a kill, else a session that is gone."""
-        ends = [end for end in self.facts.ends if end.at <= t]
-        gone = [
-            moment for moment in self.facts.neighbours.gone if moment <= t and moment >= self.dispatched_at
-        ]
+        if not self.ends and not self.gone:
+            return None
+        ends = [end for end in self.ends if end.at <= t]
+        gone = [moment for moment in self.gone if moment <= t]
         if not ends and not gone:
             return None
         last = self.last_progress(t)
@@ -155,22 +208,28 @@ class Timeline:
                         return standing
         if annulled is not None and annulled.has_result and last is not None and t - last >= self.times.idle:
             revived_at = last + self.times.idle
-            return StandingEnd(revived_at, annulled.kind, annulled.outcome, annulled.result, revived=True)
+            return StandingEnd(revived_at, annulled.kind, annulled.outcome, annulled.result, annulled.at)
         return None
 
     def moved_after_gone(self, t: int) -> int | None:
         """Return the last progress where it follows the loss of the child's session, which is no end before it is old."""
-        gone = [end.at for end in self.facts.ends if end.kind == "child_gone" and end.at <= t]
-        gone += [moment for moment in self.facts.neighbours.gone if moment <= t]
+        gone = [end.at for end in self.ends if end.kind == "child_gone" and end.at <= t]
+        gone += [moment for moment in self.gone if moment <= t]
+        if not gone:
+            return None
         last = self.last_progress(t)
-        return last if gone and last is not None and last > min(gone) else None
+        return last if last is not None and last > min(gone) else None
 
     def annulled_result(self, t: int) -> bool:
         """Tell whether an end with a result was annulled by later progress, so that it may count again."""
+        if not self.ends and not self.receipts:
+            return False
         last = self.last_progress(t)
-        return last is not None and any(
+        if last is None:
+            return False
+        return bool(self._annulled_receipts(t, last)) or any(
             end.at <= t and last > end.at + self.times.skew and has_result(end.outcome, end.result)
-            for end in self.facts.ends
+            for end in self.ends
             if end.kind != "child_gone"
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from .facts import Wait
@@ -28,13 +29,20 @@ class Moments:
         return False
 
 
-def waits_until(line: Timeline, t: int) -> list[Wait]:
+def waits_until(line: Timeline, t: int) -> tuple[Wait, ...]:
     """Return the waits that began by t, the time in a queue before registration among them; `closed` None: open at t."""
+    found = line.waits_at.get(t)
+    if found is None:
+        found = line.waits_at[t] = _waits_until(line, t)
+    return found
+
+
+def _waits_until(line: Timeline, t: int) -> tuple[Wait, ...]:
     waits = [_as_of(line, wait, t) for wait in line.facts.waits if wait.at <= t]
     queued = _queue_wait(line, t)
     if queued is not None:
         waits.append(queued)
-    return sorted(waits, key=lambda wait: wait.at)
+    return tuple(sorted(waits, key=lambda wait: wait.at))
 
 
 def _as_of(line: Timeline, wait: Wait, t: int) -> Wait:
@@ -78,7 +86,7 @@ def base_deadline(line: Timeline, t: int) -> tuple[int, int] | None:
     return dispatch.at, line.times.expected
 
 
-def deadline(line: Timeline, waits: list[Wait], t: int) -> int | None:
+def deadline(line: Timeline, waits: Sequence[Wait], t: int) -> int | None:
     """Return the deadline, moved by the waits that began before it; an open wait moves it as far as it may go."""
     base = base_deadline(line, t)
     if base is None:

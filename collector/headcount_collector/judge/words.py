@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from .classes import Diagnosis
 from .policy import SECOND
@@ -13,7 +14,12 @@ from .waits import waits_until
 
 def clock(moment: int) -> str:
     """Return a moment as UTC time of day with its date, to the second."""
-    return datetime.fromtimestamp(moment // SECOND, UTC).isoformat(" ")[:19] + "Z"
+    return _clock(moment // SECOND)
+
+
+@lru_cache(maxsize=20_000)
+def _clock(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(" ")[:19] + "Z"
 
 
 def span(length_ns: int) -> str:
@@ -34,7 +40,7 @@ def in_flight(line: Timeline, now: int) -> tuple[str, ...]:
     found += [f"wait for {w.reason} since {clock(w.at)}" for w in waits_until(line, now) if w.closed is None]
     open_children = [child for child in facts.neighbours.children if child.closed_at is None]
     if open_children:
-        found.append(f"{len(open_children)} open runs of its own")
+        found.append(f"{len(open_children)} open {'run' if len(open_children) == 1 else 'runs'} of its own")
     return tuple(found)
 
 
@@ -61,7 +67,9 @@ def evidence_of(line: Timeline, finding: Finding, diagnosis: Diagnosis | None, n
     end = finding.end
     if end is not None and end.kind != "receipt":
         size = "" if end.result.size is None else f", {end.result.size} bytes"
-        said.append(f"ended {clock(end.at)} ({end.outcome}{size})")
+        said.append(f"ended {clock(end.reported_at)} ({end.outcome}{size})")
+        if end.revived_from is not None:
+            said.append(f"worked on after that; its end counts again since {clock(end.at)}")
         if end.result.location:
             said.append(f"result lies at {end.result.location}")
     if finding.received_at is not None:

@@ -15,6 +15,11 @@ LONGEST_STRETCH = 300 * SECOND
 
 ABSENCE_RULES = frozenset({"2b", "3", "4", "6", "7", "8"})
 """Rules that rest on what was not seen."""
+ABSENCE_SIGNALS = frozenset(
+    "not_started zero_progress first_token_timeout idle_stall activity_without_progress limit_overrun queue_wait"
+    " hidden_wait delivered_not_consumed output_discarded orphaned unmatched telemetry_gap".split()
+)
+"""Signals that rest on it."""
 
 
 class Observer:
@@ -24,6 +29,8 @@ class Observer:
         self._warm_up_ns = warm_up_ns
         self._degraded_from = 0
         self._silent_from: int | None = None
+        self.blind_from = 0
+        """Since when nothing is heard, or was not until a moment ago."""
         self.warm_at = 0
         """From this moment on silence counts again."""
         self.sleeps: list[tuple[int, int]] = []
@@ -34,7 +41,7 @@ class Observer:
             self.sleeps.append((since, until))
             del self.sleeps[:-100]
         if until > self.warm_at:
-            self._degraded_from = until
+            self._degraded_from, self.blind_from = until, since
         self.warm_at = min(until + self._warm_up_ns, self._degraded_from + LONGEST_STRETCH)
 
     def listen(self, beats: Iterable[tuple[int, int]], now: int) -> None:
@@ -47,6 +54,8 @@ class Observer:
         silent = len(lost) >= 2 and max(lost) <= now
         if silent and self._silent_from is None:
             self._silent_from = max(lost)
+            if not self.degraded(now):
+                self.blind_from = self._silent_from
             self.warm_at = max(self.warm_at, self._silent_from + LONGEST_STRETCH)
         elif not silent and self._silent_from is not None:
             self.warm_at = min(self.warm_at, max(now, self._silent_from) + self._warm_up_ns)

@@ -10,11 +10,11 @@ from headcount_collector.derive.loader import FactsLoader, RunKey
 from headcount_collector.judge.facts import Facts
 from headcount_collector.judge.judge import judge
 from headcount_collector.judge.policy import SECOND, Policy
-from headcount_collector.judge.verdict import ACTIVE, Verdict
+from headcount_collector.judge.verdict import ACTIVE, Signal, Verdict
 from headcount_collector.store.client import Store
 from headcount_collector.watch.index import Key, Known, WatchIndex
 from headcount_collector.watch.neighbours import Surroundings
-from headcount_collector.watch.observer import ABSENCE_RULES, MISSED, OUTAGE_AFTER, Observer
+from headcount_collector.watch.observer import ABSENCE_RULES, ABSENCE_SIGNALS, MISSED, OUTAGE_AFTER, Observer
 from headcount_collector.watch.sleep import with_sleep, without_sleep
 from headcount_collector.watch.verdicts import Evaluation, Transition, VerdictStore
 
@@ -178,13 +178,17 @@ class Tick:
         return verdicts
 
     def _withheld(self, key: Key, verdict: Verdict, at: int) -> Verdict:
-        """Withhold a change into abnormal that rests on absence while the observer may be blind."""
-        if not self.observer.degraded(at) or not verdict.abnormal or verdict.rule not in ABSENCE_RULES:
-            return verdict
-        former = self.index.known.get(key)
-        if former is not None and former.failure_class is not None:
+        """Withhold what rests on absence while the observer may be blind: a turn to abnormal, a signal that opens."""
+        if not self.observer.degraded(at):
             return verdict
         due = min(self.observer.warm_at, verdict.next_due or self.observer.warm_at)
+        signals = tuple(signal for signal in verdict.signals if not self._is_news_of_absence(signal))
+        if len(signals) < len(verdict.signals):
+            verdict = replace(verdict, signals=signals, held=True, next_due=due)
+        former = self.index.known.get(key)
+        known = former is not None and former.failure_class is not None
+        if known or not verdict.abnormal or verdict.rule not in ABSENCE_RULES:
+            return verdict
         return replace(
             verdict,
             status=former.status if former is not None else ACTIVE,
@@ -194,6 +198,10 @@ class Tick:
             held=True,
             next_due=due,
         )
+
+    def _is_news_of_absence(self, signal: Signal) -> bool:
+        """Tell whether a signal opened since the observer was blind; what was open before stays so."""
+        return signal.name in ABSENCE_SIGNALS and signal.since >= self.observer.blind_from
 
     def _compare(self, verdicts: dict[Key, Verdict], at: int) -> list[Transition]:
         strangers = [key for key in verdicts if key not in self.index.known]

@@ -49,10 +49,6 @@ class Flush:
         self.complete = False
         self.last = last
 
-    def release(self, complete: bool) -> None:
-        self.complete = complete
-        self.done.set()
-
 
 class Outbox:
     """Hand lifecycle spans to an exporter, in order, at most `linger_s` after they were put.
@@ -92,6 +88,10 @@ class Outbox:
         self._left: Iterator[list[ReadableSpan]] | None = None
         self._owing = False
         self._look_round_at = 0.0
+        self._left_until = 0.0
+        self._done = 0
+        self._journal_done_at = 0
+        """How many of what was queued must be done until all that the resting journal has is exported."""
         self._queue: SimpleQueue[ReadableSpan | Flush] = SimpleQueue()
         self._held: deque[ReadableSpan | Flush] = deque()
         self._awaited: deque[Flush] = deque()
@@ -119,9 +119,10 @@ class Outbox:
             else:
                 self._lose(1, "the queue is full")
             return
+        self._queue.put(span)
+        # After it is queued: so a journal is never emptied of what is not counted as waiting.
         if self._spool is not None:
             self._spool.keep(span)
-        self._queue.put(span)
         if self._worker is None:
             self._start()
 
@@ -148,7 +149,11 @@ class Outbox:
             self._mark(self._last)
 
     def close(self, timeout_s: float) -> bool:
-        """Retire and wait for it at most `timeout_s`; return whether all of it went."""
+        """Retire and wait for it at most `timeout_s`; return whether all of it went.
+
+        In the time that remains what other processes left is sent too: a program that is short has no other.
+        """
+        self._left_until = time.monotonic() + timeout_s
         self.retire()
         last = self._last
         if last is None:
@@ -156,6 +161,8 @@ class Outbox:
         if last.done.wait(timeout_s):
             return last.complete
         self._shut_exporter()
+        if last.complete:
+            return True
         if not last.done.wait(LAST_WORD_S):
             self._leave(self.queued)
         return False
@@ -192,6 +199,7 @@ class Outbox:
             try:
                 self._collect()
                 self._export_held()
+                self._turn_journals()
                 self._send_left()
             except Exception as error:  # noqa: BLE001  # the thread must survive, or all later events are lost
                 complain(
@@ -232,14 +240,22 @@ class Outbox:
                 self._failed()
                 return
 
+    def _turn_journals(self) -> None:
+        """Empty the resting journal once all of it is exported, and let the other one rest.
+
+        Not only when nothing is queued: under steady load that moment does not come, and the file would only grow.
+        """
+        # Twice, so that both are empty where nothing waits.
+        for _ in range(2):
+            if self._spool is not None and self._done >= self._journal_done_at:
+                self._spool.drained()
+                self._journal_done_at = self._done + self.queued
+
     def _send_left(self) -> None:
-        """Send one batch of what was left on disk, once everything in memory went."""
+        """Send one batch of what was left on disk, once everything that was taken from the queue went."""
         if self._spool is None or self._held or self._closing:
             return
         if self._left is None:
-            if not self._queue.empty():
-                return
-            self._spool.drained()
             overflowed = self._spool.release_overflow()
             if not overflowed and not self._owing and time.monotonic() < self._look_round_at:
                 return
@@ -255,6 +271,14 @@ class Outbox:
             self._left = None
             self._failed()
 
+    def _send_last(self, spool: Spool) -> None:
+        """Send what was left on disk while the end may still wait for it."""
+        batches = batches_left(spool.folder, BATCH_SIZE)
+        while time.monotonic() < self._left_until:
+            batch = next(batches, None)
+            if batch is None or not self._export(batch):
+                return
+
     def _head(self) -> list[ReadableSpan]:
         """Return the next spans to export: up to the present size, none beyond a mark."""
         batch: list[ReadableSpan] = []
@@ -265,16 +289,21 @@ class Outbox:
         return batch
 
     def _discard_head(self, count: int) -> None:
+        self._done += count
         for _ in range(count):
             self._held.popleft()
 
     def _release(self, mark: Flush | ReadableSpan, complete: bool) -> None:
         if isinstance(mark, Flush):
+            self._done += 1
             self._awaited.remove(mark)
             self._stopped = self._stopped or mark.last
+            mark.complete = complete
+            self._turn_journals()
             if mark.last and self._spool is not None:
                 self._spool.close(complete=complete)
-            mark.release(complete)
+                self._send_last(self._spool)
+            mark.done.set()
 
     def _export(self, batch: list[ReadableSpan]) -> bool:
         try:
@@ -311,10 +340,11 @@ class Outbox:
         if not isinstance(second, ReadableSpan) or not self._export([second]):
             return
         del self._held[1]
+        self._done += 1
         self._strikes += 1
         if self._strikes >= STRIKES:
             self._strikes = 0
-            self._held.popleft()
+            self._discard_head(1)
             self._lose(1, "the collector refuses one for good")
 
     def _give_up(self) -> None:

@@ -17,7 +17,7 @@ from typing import Final
 from opentelemetry.sdk.trace import ReadableSpan
 
 from headcount import spooled
-from headcount.guard import complain, logger
+from headcount.guard import complain
 
 try:
     import fcntl
@@ -179,6 +179,10 @@ def spool_at(folder: Path | None, *, limit_bytes: int) -> Spool | None:
     if folder is None:
         return None
     if fcntl is None:
-        logger.info("headcount: this system has no file locks; nothing is kept on disk")
+        complain(
+            "no file locks",
+            "headcount: this system has no file locks (Windows): what is not sent when the process ends is lost; "
+            "call headcount.flush() before it ends, or HEADCOUNT_SPOOL=off to say that you know",
+        )
         return None
     return Spool(folder, limit_bytes=limit_bytes)

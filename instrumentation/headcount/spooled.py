@@ -28,19 +28,24 @@ _resource: tuple[Resource, bytes] | None = None
 
 def encode(span: ReadableSpan) -> bytes:
     """Return a span as one record. Raises ValueError for an attribute that is not of the wire's kinds."""
-    context, parent, scope = span.get_span_context(), span.parent, span.instrumentation_scope
+    scope = span.instrumentation_scope
     body = marshal.dumps(
         (
             span.name,
-            _reference(context),
-            _reference(parent),
-            _plain(span.attributes),
+            _reference(span.get_span_context()),
+            _reference(span.parent),
+            # The public views of a span copy, and take a lock for each attribute: a third of the time of a record.
+            _plain(span._attributes),
             span.kind.value,
             span.status.status_code.value,
             span.start_time,
             span.end_time,
-            [(_reference(link.context), _plain(link.attributes)) for link in span.links] or None,
-            [(event.name, event.timestamp, _plain(event.attributes)) for event in span.events] or None,
+            [(_reference(link.context), _plain(link.attributes)) for link in span.links]
+            if span._links
+            else None,
+            [(event.name, event.timestamp, _plain(event.attributes)) for event in span.events]
+            if span._events
+            else None,
             _resource_bytes(span.resource),
             (scope.name, scope.version) if scope is not None else None,
         ),
@@ -101,6 +106,8 @@ def _context(reference: tuple[int, int, int, str] | None) -> SpanContext | None:
 
 def _plain(attributes: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return attributes as a dict: the SDK's own where there is one, since copying takes its lock for each key."""
+    if type(attributes) is dict:
+        return attributes
     inner = getattr(attributes, "_dict", None)
     return inner if type(inner) is dict else dict(attributes or {})
 

@@ -95,10 +95,28 @@ def test_what_os_exit_left_is_sent_by_the_next_process(receiver: Receiver, run_p
     run_program(HEAD + "headcount.dispatch('first'); os._exit(0)", receiver.endpoint)
     assert receiver.spans == []
     run_program(HEAD + "headcount.dispatch('second')", receiver.endpoint, HEADCOUNT_EXIT_TIMEOUT="20")
-    run_program(
-        HEAD + "headcount.dispatch('third'); headcount.flush()\nimport time; time.sleep(1)", receiver.endpoint
-    )
-    assert sorted(once(receiver.spans).values()) == ["first", "second", "third"]
+    assert sorted(once(receiver.spans).values()) == ["first", "second"]
+
+
+def test_a_journal_stays_small_while_the_queue_is_never_empty(tmp_path: Path) -> None:
+    rounds = 200
+    sizes: list[int] = []
+
+    class Busy(Door):
+        def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+            result = super().export(spans)
+            if len(sizes) < rounds:
+                outbox.put(span(len(self.taken)))
+                outbox.put(span(len(self.taken) + 1))
+            sizes.append(sum(file.stat().st_size for file in files(tmp_path)))
+            return result
+
+    door = Busy(is_open=True)
+    outbox = outbox_on(tmp_path, door)
+    outbox.put(span(0))
+    wait_until(lambda: len(sizes) >= rounds)
+    assert outbox.close(20)
+    assert max(sizes) < 20 * len(spooled.encode(span(0)))
 
 
 def test_what_an_end_without_a_collector_left_is_sent_with_its_resource_and_ids(run_program: Program) -> None:
@@ -288,7 +306,6 @@ while going:
             time.sleep(0.002)
     os.write(ledger, f"child_done {run.id}\\n".encode())
 headcount.flush(20)
-time.sleep(1)
 """
 
 
@@ -311,6 +328,22 @@ def grown(ledger: Path, by: int) -> None:
         time.sleep(0.01)
 
 
+def arrived_of(told: set[str], *receivers: Receiver) -> None:
+    """Wait until everything that was told has arrived."""
+    deadline = time.monotonic() + 90
+    while missing := told - heard_by(*receivers):
+        assert time.monotonic() < deadline, f"{len(missing)} of {len(told)} never arrived"
+        time.sleep(0.05)
+
+
+def heard_by(*receivers: Receiver) -> set[str]:
+    return {
+        f"{span.event} {span.attributes['subagent.run.id']}"
+        for receiver in receivers
+        for span in list(receiver.spans)
+    }
+
+
 def test_a_host_under_load_killed_twice_in_an_outage_delivers_every_lifecycle_span(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -331,15 +364,16 @@ def test_a_host_under_load_killed_twice_in_an_outage_delivers_every_lifecycle_sp
         grown(ledger, 600)
         two.send_signal(signal.SIGKILL)
         two.wait()
+    left = set(ledger.read_text().splitlines())
     with Receiver(port) as back, host(endpoint, ledger) as three:
         grown(ledger, 200)
+        arrived_of(left, first, back)
         three.send_signal(signal.SIGTERM)
         assert three.wait(60) == 0
         arrived = [*first.spans, *back.spans]
     told = set(ledger.read_text().splitlines())
-    heard = {f"{span.event} {span.attributes['subagent.run.id']}" for span in arrived}
     assert len(told) > 1400
-    assert told - heard == set()
+    assert told - heard_by(first, back) == set()
     numbers: dict[object, set[int]] = {}
     for span in arrived:
         number = span.attributes["subagent.producer.seq"]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headcount_collector.evidence import export_request
+from headcount_collector.evidence import export_request, wire
 from headcount_collector.evidence.openclaw import records_from_ledger
 from headcount_collector.judge.policy import SECOND, Policy
 from headcount_collector.judge.verdict import Verdict
@@ -21,6 +23,7 @@ from headcount_collector.watch.tick import Tick
 T0_MS = 1_796_040_000_000
 DATABASES = count(1)
 MAIN = "agent:main:main"
+CAPTURES = Path(__file__).parents[1] / "captures" / "openclaw"
 
 
 def task(number: int = 1, **more: Any) -> dict[str, Any]:
@@ -62,14 +65,96 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 def judged(engine: Store, at_s: float, *tasks: dict[str, Any]) -> dict[str, Verdict]:
+    return judged_at(engine, T0_MS * 1_000_000 + int(at_s * SECOND), {"tasks": list(tasks)})
+
+
+def judged_at(engine: Store, moment: int, *documents: object) -> dict[str, Verdict]:
+    """Read documents one after the other, and judge at a moment."""
     store = engine.with_database(f"openclaw_{next(DATABASES)}")
     migrate(store, retention_days=20000)
-    moment = T0_MS * 1_000_000 + int(at_s * SECOND)
-    store.commit([export_request(records_from_ledger({"tasks": list(tasks)})).SerializeToString()], moment)
+    store.commit(
+        [export_request(records_from_ledger(each, moment)).SerializeToString() for each in documents], moment
+    )
     verdicts = Tick(store, Policy.from_mapping({})).evaluate(moment, moment).verdicts
     store.command(f"DROP DATABASE `{store.database}`")
     store.close()
     return {run: verdict for (_, run), verdict in verdicts.items()}
+
+
+def recorded(case: str) -> tuple[list[Any], int]:
+    """Return a recorded ledger as it was read again and again, and the moment of the last reading."""
+    readings = [json.loads(file.read_text()) for file in sorted((CAPTURES / case).glob("ledger-*.json"))]
+    return [reading["ledger"] for reading in readings], int(readings[-1]["at"] * SECOND)
+
+
+@pytest.mark.parametrize(
+    ("case", "runs", "outcome", "tools"),
+    [
+        ("one", 1, "ok", 1),
+        ("two", 2, "ok", 1),
+        ("error", 1, "error", 0),
+        ("skip", 1, "ok", 1),
+        ("parent", 1, "ok", 1),
+        ("forget", 1, "ok", 1),
+    ],
+)
+def test_recorded_runs_that_came_back_or_owe_nothing_are_completed(
+    engine: Store, case: str, runs: int, outcome: str, tools: int
+) -> None:
+    readings, last = recorded(case)
+    verdicts = judged_at(engine, last + 7200 * SECOND, *readings).values()
+    assert [(v.status, v.outcome, v.tool_calls, v.session) for v in verdicts] == [
+        ("completed", outcome, tools, MAIN)
+    ] * runs
+    assert [s.name for v in verdicts for s in v.signals if s.severity != "info"] == []
+
+
+def test_a_recorded_child_that_hangs_is_found_at_its_second(engine: Store) -> None:
+    readings, _ = recorded("hang")
+    (asked,) = (
+        task["createdAt"] * 1_000_000 for task in readings[0]["tasks"] if task["runtime"] == "subagent"
+    )
+    (before,) = judged_at(engine, asked + 899 * SECOND, *readings).values()
+    (after,) = judged_at(engine, asked + 900 * SECOND, *readings).values()
+    assert (before.status, after.status) == ("active", "suspect_delivery_failure")
+
+
+def test_a_recorded_result_that_its_owner_could_not_take_is_found(engine: Store) -> None:
+    readings, last = recorded("deaf")
+    (verdict,) = judged_at(engine, last + 31 * SECOND, *readings).values()
+    assert (verdict.status, verdict.failure_class) == ("done_but_not_forwarded", "done_but_not_forwarded")
+
+
+def test_a_spawn_receipt_alone_is_a_dispatch_and_the_ledger_says_the_rest(engine: Store) -> None:
+    receipt = json.loads((CAPTURES / "one" / "receipt.json").read_text())
+    readings, last = recorded("one")
+    (alone,) = judged_at(engine, last, receipt).values()
+    assert (alone.run, alone.status, alone.session, alone.mode) == (
+        receipt["runId"],
+        "active",
+        MAIN,
+        "background",
+    )
+    (both,) = judged_at(engine, last + 7200 * SECOND, receipt, *readings).values()
+    assert (both.status, both.outcome) == ("completed", "ok")
+
+
+def test_what_a_turn_prints_lists_its_spawn_receipts(engine: Store) -> None:
+    printed = json.loads((CAPTURES / "two" / "agent.json").read_text())
+    _, last = recorded("two")
+    verdicts = judged_at(engine, last, printed)
+    spawned = {spawn["runId"] for spawn in printed["result"]["acceptedSessionSpawns"]}
+    assert set(verdicts) == spawned
+    assert {(v.session, v.owner) for v in verdicts.values()} == {(MAIN, "")}
+
+
+def test_a_receipt_that_expects_no_message_owes_none() -> None:
+    receipt = {"status": "accepted", "runId": "r", "childSessionKey": "agent:main:subagent:1", "at": T0_MS}
+    channels = [
+        records_from_ledger({**receipt, "expectsCompletionMessage": expects})[0].attributes[wire.CHANNEL]
+        for expects in (True, False)
+    ]
+    assert channels == ["notification", "none"]
 
 
 def test_two_at_once_that_were_delivered_are_completed(engine: Store) -> None:

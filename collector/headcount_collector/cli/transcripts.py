@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 from watchfiles import watch
 
-from headcount_collector.cli.client import Client
-from headcount_collector.cli.console import out, told
+from headcount_collector.cli.client import Client, ClientError
+from headcount_collector.cli.console import err, out, told
 from headcount_collector.cli.options import Config, Url
 from headcount_collector.errors import HeadcountError
 from headcount_collector.evidence.claude_code_transcript import records_from_transcript
@@ -18,6 +18,8 @@ from headcount_collector.evidence.record import export_request, span_of
 from headcount_collector.settings import load_settings
 
 _TOGETHER = 2_000
+_AGAIN_MS = 2_000
+"""So often what could not be sent is tried again."""
 
 
 class NoTranscript(HeadcountError):
@@ -63,9 +65,27 @@ def transcripts(
     for session in found:
         out().print(f"{session.name}: {reader.read(session)} events", soft_wrap=True)
     if follow:
-        for changes in watch(path, raise_interrupt=False):
-            for session in sorted({owner for _, changed in changes if (owner := session_of(Path(changed)))}):
-                out().print(f"{session.name}: {reader.read(session)} events", soft_wrap=True)
+        _follow(reader, path)
+
+
+def _follow(reader: Reader, path: Path) -> None:
+    """Read what changes, until interrupted; what the collector does not take is tried again."""
+    folder = path if path.is_dir() else path.parent
+    # All of it once more: what was written between the first reading and the beginning of the watch is no change.
+    owing = set(sessions_below(path))
+    out().print(f"watching {path}", soft_wrap=True)
+    for changes in watch(folder, raise_interrupt=False, yield_on_timeout=True, rust_timeout=_AGAIN_MS):
+        changed = {session for _, name in changes if (session := session_of(Path(name)))}
+        owing |= changed if path.is_dir() else changed & {path.absolute()}
+        for session in sorted(owing):
+            try:
+                number = reader.read(session)
+            except ClientError as error:
+                err().print(f"{session.name}: {error}", soft_wrap=True)
+                continue
+            owing.discard(session)
+            if number:
+                out().print(f"{session.name}: {number} events", soft_wrap=True)
 
 
 def sessions_below(path: Path) -> Iterator[Path]:

@@ -1,12 +1,13 @@
 # Every target installs what it needs into .venv first; a stamp makes the second call fast.
 PYTHON ?= python3
 BIN := .venv/bin
+GO ?= $(or $(shell command -v go),$(wildcard /usr/local/go/bin/go))
 CODE := instrumentation collector dashboards alerts tests benchmarks
 BENCHMARKS := $(notdir $(basename $(wildcard benchmarks/intake.py benchmarks/tick.py benchmarks/shim.py benchmarks/alerts.py benchmarks/dashboards.py)))
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: adapters help install fmt check test bench faults pictures demo clean
+.PHONY: adapters golang soak help install fmt check test bench faults pictures demo clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +48,10 @@ faults: $(STAMP) ## print which faults of the suite are found, how late, and wha
 adapters: $(STAMP) ## build the environments of the adapters' tests; ADAPTERS=all for every one
 	$(BIN)/python -m tests.adapters.environments $(ADAPTERS)
 
+golang: ## build an OpenTelemetry Collector and a ClickHouse client in Go for the tests that want real ones
+	@test -n "$(GO)" || { echo "go is not installed: what it would build is not tested here"; exit 1; }
+	cd tests/collector/golang && $(GO) build -ldflags='-s -w' -o $(CURDIR)/.golang/ ./otelcol ./clickhouse
+
 pictures: $(STAMP) ## make the pictures of page and dashboards in docs/pictures anew
 	HEADCOUNT_PICTURES=docs/pictures $(BIN)/python -m pytest -q -k pictures tests/collector/test_page_browser.py
 	$(BIN)/python -m tests.dashboards.pictures
@@ -58,4 +63,4 @@ demo: $(STAMP) ## start a throw-away collector and play the known incidents
 	$(BIN)/headcount demo
 
 clean: ## remove .venv and everything made
-	rm -rf .venv build dist .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .golang build dist .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -22,12 +22,15 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 from urllib.request import urlopen
 
+from headcount_collector.api.greeting import asks_greeting, greeting
+
 _NO_SETTINGS = {
     "query",
     "database",
     "session_id",
     "query_id",
     "client_protocol_version",
+    "default_format",
     "wait_end_of_query",
     "mode",
 }
@@ -91,8 +94,12 @@ class _Engine:
                     quoted = value.replace("\\", "\\\\").replace("'", "\\'")
                     self._connection.query(f"SET {name} = '{quoted}'")
             self._set = settings
+            form = named.get("default_format", "TabSeparated")
+            if asks_greeting(sql, form, named.get("client_protocol_version", "")):
+                told = self._connection.query("SELECT version(), timezone()", "TabSeparated").bytes().decode()
+                return greeting(*told.rstrip("\n").split("\t"))
             if data is None:
-                return bytes(self._connection.query(sql, "TabSeparated", params=parameters).bytes() or b"")
+                return bytes(self._connection.query(sql, form, params=parameters).bytes() or b"")
             with tempfile.NamedTemporaryFile(dir=".") as file:
                 file.write(data)
                 file.flush()

@@ -190,6 +190,31 @@ def test_an_identifier_parameter_opens_no_other_table(running: Running) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("kind", "given", "value"),
+    [
+        ("String", "it's", "it's"),
+        ("String", r"it\'s\ta\\b", "it's\ta\\b"),
+        ("Array(String)", r"['a', 'it\'s']", "a|it's"),
+        ("Map(String, UInt8)", "{'k': 7}", "7"),
+        ("Nullable(String)", r"\N", "none"),
+        ("DateTime64(3)", "2026-01-02 03:04:05.678", "2026-01-02 03:04:05.678"),
+    ],
+)
+def test_parameters_are_taken_as_clickhouse_takes_them(
+    running: Running, kind: str, given: str, value: str
+) -> None:
+    said = {"Array(String)": "arrayStringConcat(x, '|')", "Map(String, UInt8)": "x['k']"}.get(
+        kind, "ifNull(toString(x), 'none')"
+    )
+    answer = ask(running, f"WITH {{p:{kind}}} AS x SELECT {said} FORMAT JSONCompact", param_p=given)
+    assert [str(one) for (one,) in answer.json["data"]] == [value], answer.body
+
+
+def test_a_parameter_that_nobody_asked_for_changes_nothing(running: Running) -> None:
+    assert ask(running, "SELECT 'a%b%(x)s' LIKE 'a%'", param_x="1").body == b"1\n"
+
+
 def test_settings_of_the_url_loosen_nothing(running: Running) -> None:
     answer = ask(
         running,

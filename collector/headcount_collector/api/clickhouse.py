@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from fastapi import APIRouter, Request, Response
 
+from headcount_collector.api.greeting import asks_greeting, greeting
 from headcount_collector.receive.body import read_body
 from headcount_collector.receive.errors import Refused
 from headcount_collector.store import StoreError
@@ -16,6 +17,10 @@ from headcount_collector.store.statement import StatementRefused
 
 _QUERY_LIMIT = 1024 * 1024
 _PARAMETER = "param_"
+_NO_BLOCKS = (
+    "compress=1 asks for ClickHouse's own compressed blocks, which are not written here: let the client compress with "
+    "gzip, or not at all (NOT_IMPLEMENTED)"
+)
 _STATUS = {46: 400, 47: 400, 60: 404, 62: 400, 164: 403, 456: 400}
 """HTTP's status for the engine's error codes, where it is not 500."""
 
@@ -58,7 +63,14 @@ def _answer(
         text = "\n".join(part for part in (named.get("query", ""), body.decode()) if part)
         if not text:
             return Response("Ok.\n", media_type="text/plain")
-        result, form = sql.run(text, parameters, named.get("default_format") or "TabSeparated")
+        if named.get("compress", "0") not in ("", "0"):
+            return _error(400, 48, _NO_BLOCKS)
+        form = named.get("default_format") or "TabSeparated"
+        if asks_greeting(text, form, named.get("client_protocol_version", "")):
+            told, _ = sql.run("SELECT version(), timezone()", {})
+            result = greeting(*told.decode().rstrip("\n").split("\t"))
+        else:
+            result, form = sql.run(text, parameters, form)
     except UnicodeDecodeError:
         return _error(400, 62, "the query is not UTF-8")
     except TooBusy as error:

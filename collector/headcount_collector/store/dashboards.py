@@ -41,6 +41,22 @@ _FORMATS = frozenset(
 _FORMAT = re.compile(r"\bFORMAT\s+(\w+)\s*$", re.IGNORECASE)
 
 
+class _Escaped:
+    """A parameter as it stands in a URL: escaped already, so that the client must not do it once more."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+
+def _bound(sql: str, parameters: Mapping[str, str]) -> dict[str, _Escaped]:
+    """Return the parameters that the statement names: for others the client would look for %-placeholders."""
+    named = {name for name in parameters if re.search(rf"{{\s*{re.escape(name)}\s*:", sql)}
+    return {name: _Escaped(parameters[name]) for name in named}
+
+
 class TooBusy(StoreError):
     """All handles are taken for too long."""
 
@@ -60,7 +76,7 @@ class DashboardSql:
             self._free.put(None)
 
     def run(self, sql: str, parameters: Mapping[str, str], form: str = "TabSeparated") -> tuple[bytes, str]:
-        """Return the result and its format; a FORMAT clause wins over `form`.
+        """Return the result and its format; a FORMAT clause wins over `form`, `parameters` are escaped as in a URL.
 
         Raises StatementRefused, TooBusy, or StoreError with the engine's code.
         """
@@ -82,7 +98,7 @@ class DashboardSql:
         )
         try:
             client = client or self._open()
-            result = self._checked(client, text, dict(parameters), form)
+            result = self._checked(client, text, _bound(text, parameters), form)
             usable = client
         except StatementRefused:
             usable = client
@@ -119,7 +135,7 @@ class DashboardSql:
             )
         return client
 
-    def _checked(self, client: Client, text: str, parameters: dict[str, str], form: str) -> bytes:
+    def _checked(self, client: Client, text: str, parameters: dict[str, _Escaped], form: str) -> bytes:
         assert self._allowed is not None
         tree = client.query(f"EXPLAIN AST {text}", parameters=parameters).result_rows
         self._allowed.check([str(line) for (line,) in tree])

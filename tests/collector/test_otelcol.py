@@ -1,0 +1,136 @@
+"""A real OpenTelemetry Collector before us: every span that it took is counted once, however we were away meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.parse import quote
+from urllib.request import Request, urlopen
+
+from headcount_collector.evidence.record import Record, export_request
+from tests.collector.otelcol import collecting, free_port
+
+PATIENCE_S = 120.0
+REQUESTS, SPANS = 10, 100
+RETRY = {"enabled": True, "initial_interval": "100ms", "max_interval": "500ms", "max_elapsed_time": "0s"}
+QUEUE = {"enabled": True, "num_consumers": 2, "queue_size": 1000}
+
+
+def exporters(http: int, grpc: int) -> dict[str, dict[str, Any]]:
+    """The ways on which a Collector may send to us."""
+    shared = {"retry_on_failure": RETRY, "sending_queue": QUEUE, "timeout": "10s"}
+    plain = {"tls": {"insecure": True}, "endpoint": f"127.0.0.1:{grpc}"}
+    return {
+        "otlp_http/protobuf": {"endpoint": f"http://127.0.0.1:{http}", "compression": "zstd", **shared},
+        "otlp_http/json": {"endpoint": f"http://127.0.0.1:{http}", "encoding": "json", **shared},
+        "otlp_grpc/gzip": {**plain, "compression": "gzip", **shared},
+        "otlp_grpc/plain": {**plain, "compression": "none", **shared},
+    }
+
+
+@contextlib.contextmanager
+def headcount(data: Path, http: int, grpc: int) -> Iterator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-m", "headcount.cli", "serve", "--data", str(data)]
+    where = ["--http", f"127.0.0.1:{http}", "--grpc", f"127.0.0.1:{grpc}"]
+    environment = {
+        key: value for key, value in os.environ.items() if not key.startswith(("HEADCOUNT_", "OTEL_"))
+    }
+    with (data.parent / "headcount.log").open("ab") as log:
+        process = subprocess.Popen(
+            [*command, *where],
+            env={**environment, "HEADCOUNT_SQL": "true"},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(PATIENCE_S)
+
+
+def send(port: int, name: str, number: int) -> None:
+    """Send the Collector a request of dispatches."""
+    records = [
+        Record(
+            "dispatch",
+            time.time_ns(),
+            run=f"{name} {number}.{one}",
+            session=name,
+            attributes={},
+            service=name,
+        )
+        for one in range(SPANS)
+    ]
+    body = export_request(records).SerializeToString()
+    url = f"http://127.0.0.1:{port}/v1/traces"
+    urlopen(Request(url, body, {"Content-Type": "application/x-protobuf"}), timeout=PATIENCE_S).close()
+
+
+def counted(http: int, sql: str) -> list[tuple[str, ...]]:
+    with urlopen(f"http://127.0.0.1:{http}/clickhouse/?query={quote(sql)}", timeout=PATIENCE_S) as answer:
+        return [tuple(line.split("\t")) for line in answer.read().decode().splitlines()]
+
+
+def until(http: int, sql: str, wanted: list[tuple[str, ...]]) -> None:
+    ends, pause, found = time.monotonic() + PATIENCE_S, threading.Event(), None
+    while time.monotonic() < ends:
+        with contextlib.suppress(URLError, ConnectionError):
+            found = counted(http, sql)
+            if found == wanted:
+                return
+        pause.wait(0.1)
+    raise AssertionError(f"{found} instead of {wanted}")
+
+
+def test_every_span_of_a_collector_is_counted_once_although_we_were_away(tmp_path: Path) -> None:
+    http, grpc = free_port(), free_port()
+    ways = exporters(http, grpc)
+    ports = {name: free_port() for name in ways}
+    config: dict[str, Any] = {
+        "receivers": {
+            f"otlp/{n}": {"protocols": {"http": {"endpoint": f"127.0.0.1:{port}"}}}
+            for n, port in enumerate(ports.values())
+        },
+        "processors": {"batch": {"send_batch_size": 250, "timeout": "100ms"}},
+        "exporters": ways,
+        "service": {
+            "pipelines": {
+                f"traces/{n}": {"receivers": [f"otlp/{n}"], "processors": ["batch"], "exporters": [name]}
+                for n, name in enumerate(ways)
+            }
+        },
+    }
+    stored = (
+        "SELECT ServiceName, uniqExact(SpanId) FROM otel_traces GROUP BY ServiceName ORDER BY ServiceName"
+    )
+    facts = "SELECT service, count(), uniqExact(run_id) FROM evidence FINAL GROUP BY service ORDER BY service"
+    half, whole = str(REQUESTS * SPANS), str(2 * REQUESTS * SPANS)
+    with collecting(tmp_path, config, f"http://127.0.0.1:{next(iter(ports.values()))}/") as collector:
+        for name, port in ports.items():
+            for number in range(REQUESTS):
+                send(port, name, number)
+        with headcount(tmp_path / "data", http, grpc) as process:
+            until(http, stored, [(name, half) for name in sorted(ways)])
+            for name, port in ports.items():
+                for number in range(REQUESTS // 2):
+                    send(port, name, REQUESTS + number)
+            process.send_signal(signal.SIGKILL)  # in the middle of it
+            process.wait(PATIENCE_S)
+        for name, port in ports.items():
+            for number in range(REQUESTS // 2, REQUESTS):
+                send(port, name, REQUESTS + number)
+        with headcount(tmp_path / "data", http, grpc):
+            until(http, facts, [(name, whole, whole) for name in sorted(ways)])
+            until(http, stored, [(name, whole) for name in sorted(ways)])
+        assert collector.poll() is None

@@ -101,6 +101,7 @@ class Ladder:
         for incident in [i for i in roll.open.values() if i.id in roll.touched or self._is_due(i, now)]:
             self._climb(incident, now)
             self._tell_of_more(incident, now)
+        self._release_gates(now)
         return self._done()
 
     def acknowledge(self, incident: Incident, by: str, now: int) -> Outcome:
@@ -325,6 +326,14 @@ class Ladder:
                 )
                 self._climb(self._roll.create(key, GATE, now, reason, severity="page"), now)
 
+    def _release_gates(self, now: int) -> None:
+        """A gate that keeps nothing back any more is no incident."""
+        for incident in [i for i in self._roll.open.values() if i.kind == GATE]:
+            name = incident.owner.removeprefix(f"{GATE}:")
+            if not any(i.deferral is not None and i.deferral.gate == name for i in self._roll.open.values()):
+                incident.reason = "nothing is held back by it any more"
+                self._close(incident, now)
+
     def _drop_if_never_told(self, incident: Incident, now: int) -> None:
         """What was kept back until it was over is told to nobody."""
         held = incident.deferral
@@ -344,7 +353,8 @@ class Ladder:
             window = self._times(incident).window
             broken = incident.deferral.since + _BROKEN_AFTER * window
             yield incident.deferral.until or (broken if broken > self._now else self._now + window)
-        elif not incident.level and not incident.paused and not incident.fleet:
+            return
+        if not incident.level and not incident.paused and not incident.fleet:
             yield incident.not_before
         if incident.again_at and not incident.paused:
             yield incident.again_at

@@ -18,7 +18,7 @@ Labels = Mapping[str, Iterable[str]]
 Parts = Callable[[Incident], Iterable[Incident]]
 """The open incidents that a fleet incident collected: it goes wherever one of them would have gone."""
 
-_SINGLE = frozenset({"run", "child", "session", "owner"})
+_SINGLE = frozenset({"run", "child", "session", "owner", "incident"})
 _REMEMBERED = 100
 """Fleets and groups whose labels are remembered."""
 _MOST = 1000

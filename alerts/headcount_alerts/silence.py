@@ -25,6 +25,7 @@ MATCHED = (
     "class",
     "signal",
     "severity",
+    "incident",
     ENVIRONMENT,
 )
 """What a matcher can look at, beside `session.NAME`, the attributes of a session."""
@@ -100,6 +101,7 @@ def labels_of(
         "session": (incident.session,),
         "owner": (incident.owner,),
         "severity": (incident.severity,),
+        "incident": (incident.id, incident.fleet) if incident.fleet else (incident.id,),
     }
     if member is not None:
         facts = member.facts

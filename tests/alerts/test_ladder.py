@@ -159,6 +159,20 @@ def test_a_gate_that_never_opens_is_an_incident_itself_after_three_windows() -> 
     assert "no way out" in gate.reason
 
 
+def test_the_incident_of_a_gate_closes_when_the_gate_opens() -> None:
+    shut = ["no way out"]
+    world = World(
+        gates={"routing": lambda incident, now: (shut[0], 0) if shut and incident.kind == "owner" else None}
+    )
+    world.at(0, verdict())
+    world.run_out(3 * WINDOW)
+    assert world.level("gate:routing", "") == "notified"
+    shut.clear()
+    world.at(3 * WINDOW + 10)
+    assert world.level("gate:routing", "") == "closed"
+    assert world.steps[-2:] == [(3 * WINDOW + 10, "notified"), (3 * WINDOW + 10, "closed")]
+
+
 def test_a_degraded_observer_holds_back_what_rests_on_silence_only_and_says_that_it_is_blind() -> None:
     world = World()
     assert "deferred" in world.at(0, verdict(), degraded=True)
@@ -243,6 +257,16 @@ def test_a_storm_of_what_is_silenced_is_told_to_nobody() -> None:
     assert world.steps == []
     world.run_out(600)
     assert world.steps == [(600, "notified")]
+
+
+def test_a_silence_of_a_fleet_incident_by_its_id_holds_the_fleet_back() -> None:
+    world = World(Policy.from_mapping({"storm": 1}))
+    world.at(0, verdict(session="a"), verdict(session="b"))
+    fleet = world.ladder.find("", "fleet")
+    assert fleet is not None
+    world.ladder.silence(new_silence([Matcher("incident", "=", fleet.id)], T0, T0 + 900 * S))
+    world.run_out(900)
+    assert world.steps == [(0, "notified"), (900, "reminded")]
 
 
 def test_ten_thousand_runs_of_one_owner_are_one_message() -> None:

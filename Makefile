@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 GO ?= $(or $(shell command -v go),$(wildcard /usr/local/go/bin/go))
 CODE := instrumentation collector dashboards alerts tests benchmarks
-BENCHMARKS := $(notdir $(basename $(wildcard benchmarks/intake.py benchmarks/tick.py benchmarks/shim.py benchmarks/alerts.py benchmarks/dashboards.py)))
+BENCHMARKS := $(notdir $(basename $(wildcard benchmarks/intake.py benchmarks/tick.py benchmarks/shim.py benchmarks/alerts.py benchmarks/dashboards.py benchmarks/page.py)))
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
@@ -39,7 +39,7 @@ test: check ## check, then every test, with branch coverage
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
-bench: $(STAMP) ## print the figures of intake, tick, shim, alerts and dashboards, with the machine described
+bench: $(STAMP) ## print the figures of intake, tick, shim, alerts, dashboards and page, with the machine described
 	for name in $(BENCHMARKS); do $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 faults: $(STAMP) ## print which faults of the suite are found, how late, and what was called a fault and was none

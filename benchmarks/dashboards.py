@@ -38,7 +38,14 @@ def main(runs: int = RUNS) -> None:
 
 def _queries() -> Iterator[tuple[str, str]]:
     now = int(time.time())
-    variables = {"service": [ALL], "agent": [ALL], "owner": [ALL], "session": "session-50", "run": "run-1002"}
+    variables = {
+        "environment": ["production"],
+        "service": [ALL],
+        "agent": [ALL],
+        "owner": [ALL],
+        "session": "session-50",
+        "run": "run-1002",
+    }
     for name, panel in all_panels():
         days = 7 if panel["targets"][0]["rawSql"].count("transition") else 1
         scene = Scene(now - days * 86400, now, 600, variables)

@@ -6,6 +6,7 @@ from headcount_dashboards import links, panels
 from headcount_dashboards.dashboard import Row, dashboard
 from headcount_dashboards.fleet import KIND
 from headcount_dashboards.panels import Json
+from headcount_dashboards.queries import Query
 from headcount_dashboards.settings import GrafanaSettings
 
 _COLORS = {"working": "green", "waiting": "yellow", "idle": "orange", "delivery": "red"}
@@ -36,7 +37,7 @@ def _rows() -> list[Row]:
                     panels.bars(
                         "By agent type",
                         "Time of all settled runs of each agent type.",
-                        "time/by_agent",
+                        Query("time/accounts", {"by": "agent", "name": "agent type"}),
                         over="agent type",
                         unit="s",
                         colors=_COLORS,
@@ -48,8 +49,8 @@ def _rows() -> list[Row]:
                     panels.bars(
                         "By model",
                         "Time of all settled runs, by the model that their dispatch asked for.",
-                        "time/by_model",
-                        over="model",
+                        Query("time/accounts", {"by": "model", "name": "model name"}),
+                        over="model name",
                         unit="s",
                         colors=_COLORS,
                         empty=_EMPTY,

@@ -52,7 +52,7 @@ def dashboard(
         "time": {"from": since, "to": "now"},
         "timepicker": {},
         "links": _links(settings),
-        "templating": {"list": [_environment(settings), _page(settings), *variables]},
+        "templating": {"list": [_datasource(settings), _page(settings), *variables]},
         "annotations": {"list": list(annotations)},
         "panels": _placed(rows),
     }
@@ -127,12 +127,12 @@ def _placed(rows: Sequence[Row]) -> list[Json]:
     return [{**panel, "id": number} for number, panel in enumerate(placed, 1)]
 
 
-def _environment(settings: GrafanaSettings) -> Json:
-    """Each environment has a database, and so a data source, of its own."""
+def _datasource(settings: GrafanaSettings) -> Json:
+    """Several databases of headcount may be asked from one Grafana; with one there is nothing to choose."""
     return {
         "type": "datasource",
         "name": "datasource",
-        "label": "Environment",
+        "label": "Data source",
         "query": PLUGIN,
         "refresh": 1,
         "regex": "",

@@ -21,7 +21,9 @@ def fleet(settings: GrafanaSettings) -> Json:
     )
 
 
+ENVIRONMENT = variable("environment", "Environment", "variables/environment")
 KIND = (
+    ENVIRONMENT,
     variable("service", "Service", "variables/service"),
     variable("agent", "Agent type", "variables/agent"),
 )

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
+from headcount_collector import dashboard_urls
 from headcount_dashboards.panels import Json
 
 FLEET = "headcount-fleet"
-RUN = "headcount-run"
-SESSION = "headcount-session"
+RUN = dashboard_urls.RUN
+SESSION = dashboard_urls.SESSION
 FAILURES = "headcount-failures"
 TIME = "headcount-time"
 OBSERVER = "headcount-observer"
 UIDS = (FLEET, RUN, SESSION, FAILURES, TIME, OBSERVER)
 
-_KEPT = "${__url_time_range}&var-datasource=${datasource}"
+_KEPT = "${__url_time_range}&var-datasource=${datasource}&${environment:queryparam}"
 
 
 def to_run(session: str = "${__data.fields.session:percentencode}") -> Json:
@@ -35,13 +34,8 @@ def to_page(session: str = "${__data.fields.session:percentencode}") -> Json:
 
 
 def to_dashboard(uid: str, title: str) -> Json:
-    """Lead to another dashboard, with time and environment."""
-    return _link(title, f"/d/{uid}?{_KEPT}")
-
-
-def run_url(session: str, run: str) -> str:
-    """Return the path of the run's dashboard, for texts of messages and other programs."""
-    return f"/d/{RUN}?var-session={quote(session, safe='')}&var-run={quote(run, safe='')}"
+    """Lead to another dashboard, with time, data source, and the kind of runs that is chosen."""
+    return _link(title, f"/d/{uid}?{_KEPT}&${{service:queryparam}}&${{agent:queryparam}}")
 
 
 def _link(title: str, url: str) -> Json:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from headcount_dashboards import links, panels
-from headcount_dashboards.dashboard import Row, dashboard
-from headcount_dashboards.fleet import INCIDENTS
+from headcount_dashboards.dashboard import Row, annotation, dashboard
 from headcount_dashboards.panels import Json
 from headcount_dashboards.settings import GrafanaSettings
 
@@ -20,7 +19,7 @@ def observer(settings: GrafanaSettings) -> Json:
         title="headcount: observer",
         says="Whether headcount hears, reads and judges in time. Silence here means that silence elsewhere proves nothing.",
         rows=_rows(),
-        annotations=INCIDENTS,
+        annotations=(annotation("Incidents", "annotations/all_incidents", "red"),),
         since="now-3h",
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headcount_dashboards.queries import sql
+from headcount_dashboards.queries import Query, sql
 
 Json = dict[str, Any]
 
@@ -34,15 +34,15 @@ GREEN_TO_ORANGE = ((None, "green"), (1, "orange"))
 PLAIN = ((None, "text"),)
 
 
-def target(name: str, kind: str = "table", ref: str = "A") -> Json:
-    """Return the query `name` as a target of kind table, timeseries or traces."""
+def target(query: str | Query, kind: str = "table", ref: str = "A") -> Json:
+    """Return a query as a target of kind table, timeseries or traces."""
     return {
         "refId": ref,
         "datasource": DATASOURCE,
         "editorType": "sql",
         "format": _FORMATS[kind],
         "queryType": kind,
-        "rawSql": sql(name),
+        "rawSql": sql(query),
         "meta": {},
     }
 
@@ -63,7 +63,7 @@ def words_of(colors: Mapping[str, str]) -> list[Json]:
 def stat(
     title: str,
     says: str,
-    query: str,
+    query: str | Query,
     *,
     unit: str = "short",
     steps: Sequence[tuple[float | None, str]] = PLAIN,
@@ -94,7 +94,7 @@ def stat(
 def timeseries(
     title: str,
     says: str,
-    query: str,
+    query: str | Query,
     *,
     unit: str = "short",
     label: str | None = None,
@@ -133,7 +133,7 @@ def timeseries(
 def table(
     title: str,
     says: str,
-    query: str,
+    query: str | Query,
     *,
     units: Mapping[str, str] | None = None,
     links: Mapping[str, Sequence[Json]] | None = None,
@@ -166,7 +166,7 @@ def table(
 def bars(
     title: str,
     says: str,
-    query: str,
+    query: str | Query,
     *,
     over: str,
     unit: str = "short",
@@ -206,7 +206,7 @@ def bars(
 def state_timeline(
     title: str,
     says: str,
-    lanes: Sequence[str],
+    lanes: Sequence[str | Query],
     *,
     split_by: str | None = None,
     empty: str = NOTHING_WRONG,
@@ -235,7 +235,7 @@ def state_timeline(
     return panel
 
 
-def traces(title: str, says: str, query: str, *, empty: str) -> Json:
+def traces(title: str, says: str, query: str | Query, *, empty: str) -> Json:
     """Return the view of one trace."""
     return _panel("traces", title, says, [target(query, "traces")], empty)
 

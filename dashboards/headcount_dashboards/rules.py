@@ -10,7 +10,7 @@ from headcount_dashboards import links
 from headcount_dashboards.contacts import receiver_of
 from headcount_dashboards.fleet import fleet
 from headcount_dashboards.panels import PLUGIN, Json
-from headcount_dashboards.queries import filled
+from headcount_dashboards.queries import Query, sql
 from headcount_dashboards.settings import GrafanaSettings
 
 UID_PREFIX = "hc-"
@@ -33,19 +33,33 @@ INTERVAL_S = 30
 _WINDOW_S = 600
 _RUN_TITLE = "{{ $labels.run }}{{ if $labels.agent }} of {{ $labels.agent }}{{ end }}"
 _WHO = (
-    "Owner {{ $labels.owner }} in session {{ $labels.session }}"
-    "{{ if $labels.service }}, service {{ $labels.service }}{{ end }}."
+    "Owner: {{ $labels.owner }} in session {{ $labels.session }}"
+    "{{ if $labels.service }}, service {{ $labels.service }}{{ end }}"
+    "{{ if $labels.environment }}, environment {{ $labels.environment }}{{ end }}"
 )
+_DETAILS = (
+    "{{ if $values.B.Labels.task }}Task: {{ $values.B.Labels.task }}\n{{ end }}"
+    "Last progress: {{ if $values.B.Labels.progressed }}{{ humanizeDuration $values.B.Value }} ago"
+    "{{ else }}none{{ end }}"
+    "{{ if $values.B.Labels.in_flight }}\nIn flight: {{ $values.B.Labels.in_flight }}{{ end }}"
+    "{{ if $values.B.Labels.result }}\nResult: {{ $values.B.Labels.result }}{{ end }}"
+    "{{ if $values.B.Labels.recover }}\nFetch it: {{ $values.B.Labels.recover }}{{ end }}"
+)
+"""What changes while an alert holds, from its second query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. `queries` are (ref, query, values); the first decides: it alerts above `above`, row by row."""
+    """One rule. `queries` are (ref, query); the first decides: it alerts above `above`, row by row.
+
+    Grafana gives an alert the rows of the other queries whose labels contain its own, so that a message can say what
+    changes while the alert holds.
+    """
 
     uid: str
     title: str
     group: str
-    queries: Sequence[tuple[str, str, Mapping[str, str]]]
+    queries: Sequence[tuple[str, Query]]
     annotations: Mapping[str, str]
     labels: Mapping[str, str] = field(default_factory=dict)
     above: float = -1
@@ -124,7 +138,7 @@ def _rule(rule: Rule, settings: GrafanaSettings, panel: int) -> Json:
     return made
 
 
-def _query(settings: GrafanaSettings, ref: str, name: str, values: Mapping[str, str]) -> Json:
+def _query(settings: GrafanaSettings, ref: str, query: Query) -> Json:
     return {
         "refId": ref,
         "queryType": "",
@@ -136,7 +150,7 @@ def _query(settings: GrafanaSettings, ref: str, name: str, values: Mapping[str, 
             "editorType": "sql",
             "format": 1,
             "queryType": "table",
-            "rawSql": filled(name, dict(values)),
+            "rawSql": sql(query),
             "meta": {},
             "intervalMs": 1000,
             "maxDataPoints": 43200,
@@ -180,34 +194,32 @@ def _class_rule(name: str, words: Words) -> Rule:
         uid=f"{UID_PREFIX}class-{name}",
         title=name.replace("_", " "),
         group=RUNS,
-        queries=[("A", "rules/class", values), ("B", "rules/class_progress", values)],
+        queries=[("A", Query("rules/class", values)), ("B", Query("rules/class_details", values))],
         labels={"failure_class": name},
         annotations={
             "summary": f"{_RUN_TITLE} {words.what}, for {{{{ humanizeDuration $values.A.Value }}}}",
-            "description": " ".join(
-                part
-                for part in (
-                    _WHO,
-                    "Last progress {{ humanizeDuration $values.B.Value }} ago, or never since the dispatch.",
-                    words.do,
-                    words.never,
-                )
-                if part
-            ),
+            "description": _described(words),
         },
     )
 
 
+def _described(words: Words) -> str:
+    """Return what the text of headcount's own messages says: who, what moves, where it lies, what to do and what not."""
+    lines = [_WHO, _DETAILS, f"Do: {words.do}", f"Mind: {words.never}" if words.never else ""]
+    return "\n".join(line for line in lines if line)
+
+
 def _signal_rule(name: str, words: Words) -> Rule:
+    values = {"signal": name}
     return Rule(
         uid=f"{UID_PREFIX}signal-{name}",
         title=f"signal: {name.replace('_', ' ')}",
         group=RUNS,
-        queries=[("A", "rules/signal", {"signal": name})],
+        queries=[("A", Query("rules/signal", values)), ("B", Query("rules/signal_details", values))],
         labels={"signal": name},
         annotations={
             "summary": f"{_RUN_TITLE} {words.what}, for {{{{ humanizeDuration $values.A.Value }}}}",
-            "description": " ".join(part for part in (_WHO, words.do, words.never) if part),
+            "description": _described(words),
         },
     )
 
@@ -216,7 +228,7 @@ _UNINSTRUMENTED = Rule(
     uid=f"{UID_PREFIX}uninstrumented",
     title="children that nobody hears",
     group=RUNS,
-    queries=[("A", "rules/uninstrumented", {})],
+    queries=[("A", Query("rules/uninstrumented"))],
     labels={"failure_class": "unclear_slow_or_lost", "severity": "warn"},
     above=0,
     annotations={
@@ -230,7 +242,7 @@ _SILENT = Rule(
     uid=f"{UID_PREFIX}observer-silent",
     title="headcount judges nothing",
     group=OBSERVER,
-    queries=[("A", "rules/observer_silent", {})],
+    queries=[("A", Query("rules/observer_silent"))],
     labels={"severity": "page"},
     above=60,
     for_s=30,
@@ -247,7 +259,7 @@ _DEGRADED = Rule(
     uid=f"{UID_PREFIX}observer-degraded",
     title="headcount may be blind",
     group=OBSERVER,
-    queries=[("A", "rules/observer_degraded", {})],
+    queries=[("A", Query("rules/observer_degraded"))],
     labels={"severity": "warn"},
     above=0,
     for_s=120,

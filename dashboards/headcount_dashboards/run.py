@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from headcount_dashboards import links, panels
 from headcount_dashboards.dashboard import Row, annotation, dashboard, variable
+from headcount_dashboards.fleet import ENVIRONMENT
 from headcount_dashboards.panels import STATUS_COLORS, Json, words_of
+from headcount_dashboards.queries import Query
 from headcount_dashboards.settings import GrafanaSettings
 
-_LANES = ("status", "evidence", "progress", "tool", "request", "wait")
+_LANES: tuple[str | Query, ...] = (
+    "run/lane_status",
+    "run/lane_evidence",
+    "run/lane_progress",
+    Query("run/lane_call", {"event": "tool_call", "lane": "tool"}),
+    Query("run/lane_call", {"event": "model_request", "lane": "model"}),
+    "run/lane_wait",
+)
 _UNKNOWN = "no such run: choose one above"
 
 
@@ -20,10 +29,11 @@ def run(settings: GrafanaSettings) -> Json:
         says="One run: its evidence on a time axis, its receipts, where its time went, and what would change its verdict.",
         rows=_rows(),
         variables=(
+            ENVIRONMENT,
             variable("session", "Session", "variables/session", many=False, everything=False),
             variable("run", "Run", "variables/run", many=False, everything=False),
         ),
-        annotations=(annotation("Incidents", "annotations/incidents", "red"),),
+        annotations=(annotation("Incidents", "annotations/incidents_of_session", "red"),),
         since="now-24h",
     )
 
@@ -74,7 +84,7 @@ def _rows() -> list[Row]:
                         "What happened",
                         "What was believed; what was said of the obligation; progress; the tool and the model request in "
                         "flight; declared waits.",
-                        [f"run/lane_{lane}" for lane in _LANES],
+                        _LANES,
                         empty="nothing was heard in this time",
                     ),
                     24,

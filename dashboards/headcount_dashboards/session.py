@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headcount_dashboards import links, panels
 from headcount_dashboards.dashboard import Row, annotation, dashboard, variable
+from headcount_dashboards.fleet import ENVIRONMENT
 from headcount_dashboards.panels import GREEN_TO_RED, Json, override, thresholds
 from headcount_dashboards.settings import GrafanaSettings
 
@@ -19,10 +20,11 @@ def session(settings: GrafanaSettings) -> Json:
         says="One session: its groups, its children, and what went wrong between them.",
         rows=_rows(settings),
         variables=(
+            ENVIRONMENT,
             variable("session", "Session", "variables/session", many=False, everything=False),
             variable("owner", "Owner", "variables/owner"),
         ),
-        annotations=(annotation("Incidents", "annotations/incidents", "red"),),
+        annotations=(annotation("Incidents", "annotations/incidents_of_session", "red"),),
         since="now-24h",
     )
 

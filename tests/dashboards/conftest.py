@@ -69,6 +69,7 @@ def _database(engine: Store, name: str) -> Store:
 
 def _scene(end_s: int, session: str, run: str) -> Scene:
     variables: dict[str, str | list[str]] = {
+        "environment": [ALL],
         "service": [ALL],
         "agent": [ALL],
         "session": session,

@@ -41,7 +41,14 @@ def main(folder: Path) -> None:
         world.write_messages(store, end_s * SECOND)
         for dashboard in DASHBOARDS:
             session, run = _SHOWN.get(dashboard["uid"], (world.SESSION, world.RUN))
-            variables = {"service": [ALL], "agent": [ALL], "owner": [ALL], "session": session, "run": run}
+            variables = {
+                "environment": [ALL],
+                "service": [ALL],
+                "agent": [ALL],
+                "owner": [ALL],
+                "session": session,
+                "run": run,
+            }
             scene = Scene(end_s - 1800, end_s, 30, variables)
             path = folder / f"grafana-{dashboard['uid'].removeprefix('headcount-')}.svg"
             path.write_text(picture(dashboard, store, scene), encoding="utf-8")

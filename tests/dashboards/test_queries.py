@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from headcount_collector.store.errors import StoreError
 from headcount_dashboards import queries
 from headcount_dashboards.panels import Json
 from headcount_dashboards.rules import PAGING
+from tests.dashboards import world
 from tests.dashboards.asked import (
     DASHBOARDS,
     Frame,
@@ -72,7 +74,7 @@ def test_a_panel_runs_over_many_runs(name: str, panel: Json, crowded: Database) 
 
 @by_title
 def test_a_panel_takes_any_words_as_variables(name: str, panel: Json, empty: Database) -> None:
-    hostile = {"service": ["shop's service", "x) OR (1=1"], "agent": ["a,b", "c'"], "owner": ["root", "it's"]}
+    hostile = {"environment": ["it's on"], "service": ["shop's service", "x) OR (1=1"], "agent": ["a,b", "c'"], "owner": ["root", "it's"]}
     scene = replace(empty.scene, variables={**hostile, "session": "it's", "run": "r' OR 1=1 --"})
     for target in panel["targets"]:
         empty.store.query(expand(target["rawSql"], scene))
@@ -111,10 +113,35 @@ def test_a_rule_over_nothing_is_silent_unless_it_is_about_silence(rule: Json, em
         assert rule["noDataState"] == "OK"
 
 
-def test_two_queries_of_a_rule_have_the_same_labels(played: Database) -> None:
-    rule = next(rule for rule in RULES if rule["uid"] == "hc-class-done_but_not_forwarded")
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES if len(rule_queries(rule)) == 2], ids=lambda r: r["title"]
+)
+def test_the_details_of_a_rule_contain_the_labels_of_its_alerts(rule: Json, played: Database) -> None:
     first, second = (ask_rule(played.store, query, played.scene) for query in rule_queries(rule))
-    assert [row[:-1] for row in first.rows] == [row[:-1] for row in second.rows]
+    labels = first.names[:-1]
+    assert second.names[: len(labels)] == labels
+    assert [row[:-1] for row in first.rows] == [row[: len(labels)] for row in second.rows]
+
+
+def test_an_environment_narrows_what_is_shown(played: Database) -> None:
+    for title, kept in (("What needs somebody", "staging"), ("Incidents and their ladder", "production")):
+        target = next(panel for _, panel in PANELS if panel["title"] == title)["targets"][0]
+
+        def sessions(chosen: str, target: Json = target) -> set[str]:
+            scene = replace(played.scene, variables={**played.scene.variables, "environment": [chosen]})
+            return set(ask_panel(played.store, target, scene).column("session"))
+
+        assert sessions("production") <= {world.SESSION}
+        assert sessions("staging") <= {world.EVERY_KIND}
+        assert sessions("nowhere") == set()
+        assert sessions(kept)
+
+
+def test_alerts_carry_the_environment_to_route_by(played: Database) -> None:
+    rule = next(rule for rule in RULES if rule["uid"] == "hc-signal-orphaned")
+    frame = ask_rule(played.store, rule_queries(rule)[0], played.scene)
+    where = dict(zip(frame.column("session"), frame.column("environment"), strict=True))
+    assert where[world.EVERY_KIND] == "staging"
 
 
 def test_each_class_rule_lists_the_open_runs_of_its_class_and_no_other(played: Database) -> None:
@@ -240,8 +267,12 @@ def test_annotations_have_a_time_and_a_text(played: Database, empty: Database) -
 
 def test_every_query_of_the_package_is_used() -> None:
     text = str(DASHBOARDS) + str(RULES)
-    texts = {repr(queries.sql(name))[1:-1] for name in queries.names() if not name.startswith("rules/")}
-    assert [one for one in texts if one not in text] == []
+    code = "".join(path.read_text() for path in Path(queries.__file__).parent.glob("*.py"))
+    unused = [name for name in queries.names() if repr(queries.sql(name))[1:-1] not in text]
+    assert [name for name in unused if f'Query("{name}", ' not in code] == []
+    folder = Path(queries.__file__).parent / "queries"
+    texts = "".join(path.read_text() for path in folder.rglob("*.sql"))
+    assert [path.stem for path in folder.glob("parts/*.sql") if f"{{{{ {path.stem} }}}}" not in texts] == []
 
 
 def _fields_of_links(panel: Json) -> Iterator[str]:

@@ -19,7 +19,7 @@ from headcount_dashboards.errors import DashboardsError
 from headcount_dashboards.links import UIDS
 from headcount_dashboards.panels import Json
 from headcount_dashboards.provisioning import files_of, render
-from headcount_dashboards.queries import filled, sql
+from headcount_dashboards.queries import Query, sql
 from headcount_dashboards.rules import PAGING, rules
 from headcount_dashboards.settings import load_settings
 from tests.dashboards.asked import DASHBOARDS, panels
@@ -183,9 +183,9 @@ def test_a_template_of_go_is_balanced() -> None:
 
 def test_a_query_without_its_place_is_refused() -> None:
     with pytest.raises(DashboardsError, match="no place"):
-        filled("rules/observer_silent", {"signal": "x"})
+        sql(Query("rules/observer_silent", {"signal": "x"}))
     with pytest.raises(DashboardsError, match="no place"):
-        filled("rules/signal", {"signal": "x' OR 1"})
+        sql(Query("rules/signal", {"signal": "x' OR 1"}))
     with pytest.raises(DashboardsError, match="there is no query 'fleet/none'"):
         sql("fleet/none")
 

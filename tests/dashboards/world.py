@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 from headcount_alerts.journal import Journal
 from headcount_alerts.ladder import Ladder
@@ -43,6 +46,8 @@ PLAYED: dict[str, int] = {
 """Case → seconds of it that have passed at the end."""
 SESSION, RUN = "09-runbook-failure-classes/s1", "finished"
 """A run with evidence of most kinds."""
+EVERY_KIND = "every kind"
+"""The session of the runs of every kind."""
 ABNORMAL = ("suspect_delivery_failure", "done_but_not_forwarded", "blocked")
 _MINUTE = 60 * SECOND
 _MODELS = ("opus-4", "sonnet-4", "haiku-4")
@@ -78,6 +83,24 @@ def _arrivals(end_ns: int, folder: Path) -> Iterator[Arrival]:
         for item in read_replay_file(path).items:
             if isinstance(item, Arrival) and item.at_ns <= end_ns:
                 yield item
+
+
+def name_environments(store: Store, end_ns: int, environments: Mapping[str, str]) -> None:
+    """Store a span for each session that names its environment, as the resource of its process does."""
+    request = ExportTraceServiceRequest()
+    for session, environment in environments.items():
+        named = request.resource_spans.add()
+        named.resource.attributes.append(_text("deployment.environment.name", environment))
+        span = named.scope_spans.add().spans.add(
+            trace_id=session.encode()[:16].ljust(16), span_id=session.encode()[-8:].rjust(8), name="turn",
+            start_time_unix_nano=end_ns - _MINUTE, end_time_unix_nano=end_ns,
+        )  # fmt: skip
+        span.attributes.append(_text("session.id", session))
+    store.commit([request.SerializeToString()], end_ns)
+
+
+def _text(key: str, value: str) -> KeyValue:
+    return KeyValue(key=key, value=AnyValue(string_value=value))
 
 
 def _moved(path: Path, t0_ns: int, folder: Path) -> Path:
@@ -132,7 +155,7 @@ def _verdict(run: str, status: str, end_ns: int, **other: object) -> Verdict:
     began, wrong = end_ns - 60 * _MINUTE, end_ns - 20 * _MINUTE
     closed = status in ("completed", "recovered")
     made = Verdict(
-        session="every kind",
+        session=EVERY_KIND,
         run=run,
         at=end_ns,
         status=status,
@@ -171,6 +194,7 @@ def write_every_kind(store: Store, end_ns: int, version: int = 1 << 40) -> list[
     ]  # fmt: skip
     VerdictStore(store).write(verdicts, transitions, version)
     write_messages(store, end_ns)
+    name_environments(store, end_ns, {SESSION: "production", EVERY_KIND: "staging"})
     return verdicts
 
 

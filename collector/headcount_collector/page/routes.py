@@ -162,9 +162,7 @@ def now(
         "open": ("Open and as it should be", {"open": "true", "attention": "false"}, order, PAGE),
         "closed": ("Recently closed", {"open": "false", "attention": "false"}, "latest", CLOSED),
     }
-    counts = {
-        name: collector.verdicts.count({**filters, **wanted}) for name, (_, wanted, _, _) in chosen.items()
-    }
+    counts = dict(zip(chosen, collector.verdicts.sections(filters), strict=True))
     shown = []
     for name, (title, wanted, ordered, limit) in chosen.items():
         if section not in (None, name):

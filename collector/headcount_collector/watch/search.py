@@ -34,14 +34,12 @@ def search(store: Store, question: str, limit: int = 100) -> tuple[str, list[Doc
         places = [(session, run) for session, run in runs_of_trace(store, asked.lower()) if run]
         if found := _of_runs(store, places, limit):
             return "trace", found
-    by_owner = (
-        "owner_id = {q:String} OR has(JSONExtract(document, 'child_sessions', 'Array(String)'), {q:String})"
-    )
+    by_owner = "owner_id = {q:String} OR has(child_sessions, {q:String})"
     if found := _verdicts(store, by_owner, limit, q=asked):
         return "owner", found
     by_text = (
         "positionCaseInsensitiveUTF8(concat(run_id, ' ', session_id, ' ', agent, ' ', owner_id, ' ',"
-        " arrayStringConcat(names, ' '), ' ', JSONExtractString(document, 'description')), {q:String}) > 0"
+        " arrayStringConcat(names, ' '), ' ', description), {q:String}) > 0"
     )
     return "text", _verdicts(store, by_text, limit, q=asked)
 
@@ -59,9 +57,11 @@ def _of_runs(store: Store, places: list[tuple[str, str]], limit: int) -> list[Do
 
 
 def _verdicts(store: Store, where: str, limit: int, **parameters: object) -> list[Document]:
+    order = "is_open DESC, dispatched_at DESC, run_id"
     rows = store.query(
-        f"SELECT document FROM verdict FINAL WHERE {where}"
-        " ORDER BY is_open DESC, dispatched_at DESC, run_id LIMIT {limit:UInt32}",
+        "SELECT document FROM verdict FINAL WHERE (session_id, run_id) IN ("
+        f" SELECT session_id, run_id FROM verdict FINAL WHERE {where} ORDER BY {order} LIMIT {{limit:UInt32}})"
+        f" ORDER BY {order}",
         {**parameters, "limit": limit},
     )
     return [json.loads(row[0]) for row in rows]

@@ -12,6 +12,7 @@ from headcount_collector.judge.verdict import COMPLETED, RECOVERED, Verdict
 from headcount_collector.store.client import Store
 from headcount_collector.watch.documents import Document, document_of, rfc3339
 
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _COLUMNS = [
     "session_id",
     "run_id",
@@ -89,10 +90,8 @@ _FILTERS = {
 _CONDITIONS = {
     "open": "is_open",
     "abnormal": "is_abnormal",
-    # A verdict or an open signal of severity warn or page; of what is closed, only page. Quotes within values are
-    # escaped in the document, so that no text of a sender can look like its keys.
-    "attention": 'position(document, \'"severity":"page"\') > 0'
-    ' OR (is_open AND position(document, \'"severity":"warn"\') > 0)',
+    # A verdict or an open signal of severity warn or page; of what is closed, only page.
+    "attention": "urgency = 0 OR (is_open AND urgency = 1)",
 }
 ACCOUNT_PARTS = ("total", "working", "waiting", "idle", "delivery")
 ACCOUNTS_BY = {
@@ -106,12 +105,8 @@ ACCOUNTS_BY = {
 FILTERS = (*_FILTERS, *_CONDITIONS)
 """What `VerdictStore.find` can filter by."""
 
-_URGENCY = (
-    'multiIf(position(document, \'"severity":"page"\') > 0, 0, position(document, \'"severity":"warn"\') > 0, 1,'
-    ' position(document, \'"severity":"info"\') > 0, 2, 3)'
-)
 ORDERS = {
-    "urgency": f"{_URGENCY}, is_abnormal DESC, is_open DESC, since DESC, run_id",
+    "urgency": "urgency, is_abnormal DESC, is_open DESC, since DESC, run_id",
     "oldest": "dispatched_at, run_id",
     "silent": "last_progress_at, dispatched_at, run_id",
     "latest": "since DESC, run_id",
@@ -218,14 +213,27 @@ class VerdictStore:
     ) -> list[Document]:
         """Return verdict documents; `filters` by the names in FILTERS, `order` one of ORDERS."""
         where, parameters = _where(filters or {})
+        # The documents are read for the rows of the answer only: they are most of the table.
         rows = self._store.query(
-            "SELECT document FROM verdict FINAL"
-            f" WHERE {where}"
-            f" ORDER BY {ORDERS[order]}"
-            " LIMIT {limit:UInt32} OFFSET {offset:UInt32}",
+            "SELECT document FROM verdict FINAL WHERE (session_id, run_id) IN ("
+            f" SELECT session_id, run_id FROM verdict FINAL WHERE {where} ORDER BY {ORDERS[order]}"
+            " LIMIT {limit:UInt32} OFFSET {offset:UInt32})"
+            f" ORDER BY {ORDERS[order]}",
             {**parameters, "limit": limit, "offset": offset},
         )
         return [json.loads(row[0]) for row in rows]
+
+    def sections(self, filters: Mapping[str, str]) -> tuple[int, int, int]:
+        """Return how many of the runs that match need a look, are open beside these, and are closed beside these."""
+        where, parameters = _where(filters)
+        attention = _CONDITIONS["attention"]
+        rows = self._store.query(
+            f"SELECT countIf({attention}), countIf(is_open AND NOT ({attention})),"
+            f" countIf(NOT is_open AND NOT ({attention})) FROM verdict FINAL WHERE {where}",
+            parameters,
+        )
+        needs, is_open, closed = (int(number) for number in rows[0])
+        return needs, is_open, closed
 
     def count(self, filters: Mapping[str, str] | None = None) -> int:
         """Return how many runs `find` would give without a limit."""
@@ -360,7 +368,7 @@ def _verdict_row(verdict: Verdict, version: int) -> list[object]:
         sum(verdict.account.waiting.values()) / SECOND,
         verdict.account.idle / SECOND,
         verdict.account.delivery / SECOND,
-        json.dumps(document_of(verdict), ensure_ascii=False, separators=(",", ":")),
+        _json(document_of(verdict)),
         version,
     ]
 

@@ -9,5 +9,6 @@ WHERE $__timeFilter(believed_at)
     AND to_status IN ('suspect_delivery_failure', 'done_but_not_forwarded', 'blocked')
     AND from_status NOT IN ('suspect_delivery_failure', 'done_but_not_forwarded', 'blocked')
     AND severity = 'page'
+    {{ of_kind }}
 ORDER BY time DESC
 LIMIT 100

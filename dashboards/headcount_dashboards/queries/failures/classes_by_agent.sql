@@ -10,8 +10,7 @@ SELECT
 FROM transition
 WHERE $__timeFilter(believed_at)
     AND failure_class != ''
-    AND $__conditionalAll(service IN (${service:singlequote}), $service)
-    AND $__conditionalAll(agent IN (${agent:singlequote}), $agent)
+    {{ of_kind }}
 GROUP BY agent
 ORDER BY runs DESC, "agent type"
 LIMIT 20

@@ -3,7 +3,6 @@ SELECT $__timeInterval(believed_at) AS time, toString(failure_class) AS class, c
 FROM transition
 WHERE $__timeFilter(believed_at)
     AND failure_class != ''
-    AND $__conditionalAll(service IN (${service:singlequote}), $service)
-    AND $__conditionalAll(agent IN (${agent:singlequote}), $agent)
+    {{ of_kind }}
 GROUP BY time, class
 ORDER BY time, class

@@ -11,8 +11,7 @@ FROM
 (
     SELECT * FROM signal FINAL
     WHERE severity IN ('page', 'warn')
-        AND $__conditionalAll(service IN (${service:singlequote}), $service)
-    AND $__conditionalAll(agent IN (${agent:singlequote}), $agent)
+        {{ of_kind }}
 ) AS opened
 INNER JOIN
 (

@@ -9,22 +9,11 @@ SELECT
     dismissed / runs AS "dismissed as noise"
 FROM
 (
-    SELECT session_id, run_id, toString(failure_class) AS class
-    FROM transition
-    WHERE $__timeFilter(believed_at)
-        AND failure_class != ''
-        AND $__conditionalAll(service IN (${service:singlequote}), $service)
-    AND $__conditionalAll(agent IN (${agent:singlequote}), $agent)
-    GROUP BY session_id, run_id, failure_class
-    ORDER BY max(believed_at) DESC
-    LIMIT 50000
+    {{ called_wrong }}
 ) AS called
 INNER JOIN
 (
-    SELECT session_id, run_id, status, outcome
-    FROM verdict FINAL
-    WHERE session_id IN (
-        SELECT session_id FROM transition WHERE $__timeFilter(believed_at) AND failure_class != '')
+    {{ now_of_called }}
 ) AS now USING (session_id, run_id)
 GROUP BY class
 ORDER BY runs DESC, class

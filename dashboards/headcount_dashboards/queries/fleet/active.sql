@@ -3,5 +3,4 @@ SELECT
     maxOrNull(dateDiff('second', dispatched_at, now64(3))) AS "oldest open"
 FROM verdict FINAL
 WHERE is_open AND dispatched_at > toDateTime64(0, 9)
-    AND $__conditionalAll(service IN (${service:singlequote}), $service)
-    AND $__conditionalAll(agent IN (${agent:singlequote}), $agent)
+    {{ of_kind }}

@@ -10,8 +10,7 @@ FROM
     FROM verdict FINAL
     WHERE $__timeFilter(delivered_at)
         AND ended_at > toDateTime64(0, 9)
-        AND $__conditionalAll(service IN (${service:singlequote}), $service)
-        AND $__conditionalAll(agent IN (${agent:singlequote}), $agent)
+        {{ of_kind }}
 )
 GROUP BY time
 ORDER BY time

@@ -12,8 +12,7 @@ FROM
         AND to_status IN ('suspect_delivery_failure', 'done_but_not_forwarded', 'blocked')
         AND from_status NOT IN ('suspect_delivery_failure', 'done_but_not_forwarded', 'blocked')
         AND NOT late
-        AND $__conditionalAll(service IN (${service:singlequote}), $service)
-        AND $__conditionalAll(agent IN (${agent:singlequote}), $agent)
+        {{ of_kind }}
 )
 GROUP BY time
 ORDER BY time

@@ -12,6 +12,7 @@ SELECT
         NULL) AS "next step in",
     session_id AS session
 FROM incident FINAL
-WHERE is_open OR $__timeFilter(closed_at)
+WHERE (is_open OR $__timeFilter(closed_at))
+    {{ of_environment }}
 ORDER BY is_open DESC, indexOf(['page', 'warn', 'info'], severity), opened_at DESC, incident_id
 LIMIT 100

@@ -13,7 +13,6 @@ SELECT
     session_id AS session
 FROM verdict FINAL
 WHERE is_abnormal
-    AND $__conditionalAll(service IN (${service:singlequote}), $service)
-    AND $__conditionalAll(agent IN (${agent:singlequote}), $agent)
+    {{ of_kind }}
 ORDER BY indexOf(['done_but_not_forwarded', 'suspect_delivery_failure', 'blocked'], status), since, run_id
 LIMIT 200

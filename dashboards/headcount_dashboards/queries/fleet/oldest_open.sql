@@ -8,7 +8,6 @@ SELECT
     session_id AS session
 FROM verdict FINAL
 WHERE is_open AND dispatched_at > toDateTime64(0, 9)
-    AND $__conditionalAll(service IN (${service:singlequote}), $service)
-    AND $__conditionalAll(agent IN (${agent:singlequote}), $agent)
+    {{ of_kind }}
 ORDER BY dispatched_at, run_id
 LIMIT 20

@@ -7,8 +7,7 @@ SELECT
     session_id AS session
 FROM verdict AS v FINAL
 WHERE is_open AND (v.remaining OR v.undelivered)
-    AND $__conditionalAll(service IN (${service:singlequote}), $service)
-    AND $__conditionalAll(agent IN (${agent:singlequote}), $agent)
+    {{ of_kind }}
 GROUP BY session_id, owner_id
 ORDER BY undelivered DESC, remaining DESC, session, owner
 LIMIT 50

@@ -4,5 +4,4 @@ SELECT
 FROM transition
 WHERE $__timeFilter(believed_at)
     AND to_status IN ('completed', 'recovered')
-    AND $__conditionalAll(service IN (${service:singlequote}), $service)
-    AND $__conditionalAll(agent IN (${agent:singlequote}), $agent)
+    {{ of_kind }}

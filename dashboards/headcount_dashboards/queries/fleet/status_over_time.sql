@@ -14,8 +14,7 @@ FROM
         ARRAY JOIN [(toString(to_status), 1), (toString(from_status), -1)] AS moved
         WHERE believed_at <= $__toTime
             AND tupleElement(moved, 1) IN ('active', 'suspect_delivery_failure', 'done_but_not_forwarded', 'blocked')
-            AND $__conditionalAll(service IN (${service:singlequote}), $service)
-            AND $__conditionalAll(agent IN (${agent:singlequote}), $agent)
+            {{ of_kind }}
         UNION ALL
         SELECT
             arrayJoin(arrayMap(

@@ -3,5 +3,4 @@ SELECT
     maxOrNullIf(dateDiff('second', since, now64(3)), status = 'done_but_not_forwarded') AS oldest
 FROM verdict FINAL
 WHERE is_abnormal
-    AND $__conditionalAll(service IN (${service:singlequote}), $service)
-    AND $__conditionalAll(agent IN (${agent:singlequote}), $agent)
+    {{ of_kind }}

@@ -1,11 +1,5 @@
 -- The last of what was said of the obligation itself, at each moment.
-WITH keys AS
-(
-    SELECT arrayJoin(arrayMap(
-        name -> halfMD5(concat(session_id, char(0), name)), arrayDistinct(arrayPushFront(names, run_id)))) AS run_key
-    FROM verdict FINAL
-    WHERE session_id = ${session:singlequote} AND run_id = ${run:singlequote}
-)
+{{ run_keys }}
 SELECT fromUnixTimestamp64Nano(event_ns) AS time, evidence
 FROM
 (

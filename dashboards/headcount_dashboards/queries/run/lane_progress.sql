@@ -1,11 +1,5 @@
 -- Moments with a tool call that succeeded or a first token, and with output. silence begins a minute after one.
-WITH keys AS
-(
-    SELECT arrayJoin(arrayMap(
-        name -> halfMD5(concat(session_id, char(0), name)), arrayDistinct(arrayPushFront(names, run_id)))) AS run_key
-    FROM verdict FINAL
-    WHERE session_id = ${session:singlequote} AND run_id = ${run:singlequote}
-),
+{{ run_keys }},
 moments AS
 (
     SELECT arrayJoin(arrayMap(pulse -> toInt64(intDiv(pulse, 4)), arrayFilter(pulse -> bitAnd(pulse, 3) > 0, bitmapToArray(groupBitmapMergeState(pulse))))) AS ms

@@ -1,10 +1,4 @@
-WITH keys AS
-(
-    SELECT arrayJoin(arrayMap(
-        name -> halfMD5(concat(session_id, char(0), name)), arrayDistinct(arrayPushFront(names, run_id)))) AS run_key
-    FROM verdict FINAL
-    WHERE session_id = ${session:singlequote} AND run_id = ${run:singlequote}
-)
+{{ run_keys }}
 SELECT
     if(tool = '', 'unnamed', tool) AS tool,
     count() AS calls,

@@ -13,7 +13,6 @@ SELECT
     JSONExtractUInt(document, 'output_tokens') AS tokens,
     JSONExtractString(document, 'result_location') AS result
 FROM verdict FINAL
-WHERE session_id = ${session:singlequote}
-    AND $__conditionalAll(if(owner_id = '', 'root', owner_id) IN (${owner:singlequote}), $owner)
+{{ of_owner }}
 ORDER BY is_abnormal DESC, is_open DESC, dispatched_at DESC, run_id
 LIMIT 500

@@ -5,8 +5,7 @@ SELECT
     evidence,
     if(owner_id = '', 'root', owner_id) AS owner
 FROM signal FINAL
-WHERE session_id = ${session:singlequote}
-    AND $__conditionalAll(if(owner_id = '', 'root', owner_id) IN (${owner:singlequote}), $owner)
+{{ of_owner }}
     AND name IN ('premature_owner_final', 'orphaned', 'premature_completion')
 ORDER BY since DESC, run_id
 LIMIT 200

@@ -7,8 +7,7 @@ SELECT
     if(countIf(v.remaining) = 0 AND countIf(v.undelivered) = 0, 'yes', 'no') AS settled,
     if(max(JSONExtractBool(document, 'group', 'owner_gone')), 'yes', '') AS "owner gone"
 FROM verdict AS v FINAL
-WHERE session_id = ${session:singlequote}
-    AND $__conditionalAll(if(owner_id = '', 'root', owner_id) IN (${owner:singlequote}), $owner)
+{{ of_owner }}
     AND JSONExtractBool(document, 'group', 'counts')
 GROUP BY owner_id
 ORDER BY owner

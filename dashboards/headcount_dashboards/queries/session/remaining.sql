@@ -3,5 +3,4 @@ SELECT
     countIf(v.undelivered) AS undelivered,
     countIf(is_abnormal) AS "not well"
 FROM verdict AS v FINAL
-WHERE session_id = ${session:singlequote}
-    AND $__conditionalAll(if(owner_id = '', 'root', owner_id) IN (${owner:singlequote}), $owner)
+{{ of_owner }}

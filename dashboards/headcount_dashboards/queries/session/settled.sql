@@ -5,5 +5,4 @@ SELECT multiIf(
     countIf(v.undelivered) > 0, 'all ended, not all delivered',
     'all ended and delivered') AS state
 FROM verdict AS v FINAL
-WHERE session_id = ${session:singlequote}
-    AND $__conditionalAll(if(owner_id = '', 'root', owner_id) IN (${owner:singlequote}), $owner)
+{{ of_owner }}

@@ -3,8 +3,7 @@ SELECT run_id AS run, name AS signal, severity, since, evidence
 FROM
 (
     SELECT * FROM signal FINAL
-    WHERE session_id = ${session:singlequote}
-    AND $__conditionalAll(if(owner_id = '', 'root', owner_id) IN (${owner:singlequote}), $owner)
+    {{ of_owner }}
 ) AS opened
 INNER JOIN
 (

@@ -10,11 +10,7 @@ SELECT
     sum(total_s) - sum(idle_s) AS net,
     (sum(idle_s) + sum(delivery_s)) / sum(total_s) AS overhead
 FROM verdict AS v FINAL
-WHERE NOT is_open
-    AND $__timeFilter(since)
-    AND total_s > 0
-    AND $__conditionalAll(service IN (${service:singlequote}), $service)
-    AND $__conditionalAll(agent IN (${agent:singlequote}), $agent)
+{{ settled }}
 GROUP BY session_id
 ORDER BY max(since) DESC, session
 LIMIT 100

@@ -233,6 +233,23 @@ def test_a_dismissal_goes_the_way_of_all_evidence(running: Running) -> None:
     assert "asked twice (by anna)" in [entry["text"] for entry in run["timeline"]][-1]
 
 
+def test_silences_and_maintenance_windows_are_added_and_ended_on_the_page(running: Running) -> None:
+    csrf = token_of(page(running, "/incidents"))
+    said = {"csrf": csrf, "duration": "2h", "reason": "the move", "by": "anna"}
+    assert posted(running, "/silences", matchers='service="none"\nagent=~"x.*"\n', **said).status == 200
+    later = posted(running, "/silences", matchers="service=later", since="2099-01-01T00:00", **said)
+    assert b"from " in later.body
+    assert b"pending" in later.body
+    assert posted(running, "/silences", matchers="colour=red", **said).status == 422
+    assert posted(running, "/silences", **said).status == 422
+    silences = running.get("/api/v1/silences").json["silences"]
+    assert [s["matchers"] for s in silences] == [['service="none"', 'agent=~"x.*"'], ['service="later"']]
+    for silence in silences:
+        assert posted(running, f"/silences/{silence['id']}/end", csrf="forged").status == 403
+        assert posted(running, f"/silences/{silence['id']}/end", csrf=csrf).status == 200
+    assert running.get("/api/v1/silences").json["silences"] == []
+
+
 def test_the_api_dismisses_too(running: Running) -> None:
     commit(running.collector, [record("dispatch", "void-2", 5000, "s2", agent="worker", mode="background")])
     eventually(lambda: running.get("/api/v1/runs/void-2").status == 200)

@@ -24,6 +24,7 @@ _LIST = "/api/v1/incidents"
 _ONE = "/api/v1/incidents/{number}"
 _ACK = "/api/v1/incidents/{number}/ack"
 _SILENCES = "/api/v1/silences"
+_SILENCE = "/api/v1/silences/{number}"
 PAGE = 50
 
 
@@ -65,6 +66,7 @@ def list_incidents(
     collector: Running,
     state: Annotated[Literal["open", "closed"] | None, Query()] = None,
     offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+    noted: str = "",
 ) -> HTMLResponse:
     """List incidents, open and severe ones first, and what is silenced."""
     ask = endpoint(collector, "GET", _LIST)
@@ -83,6 +85,8 @@ def list_incidents(
         base=lambda offset: f"/incidents?{query}offset={offset}",
         silences=silences()["silences"] if silences is not None else [],
         state=state,
+        noted=_NOTED.get(noted, ""),
+        csrf=csrf.token(),
         observer=observer_of(collector),
         events="/api/v1/events",
         url=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
@@ -122,6 +126,8 @@ def _with_commands(incident: Document) -> Iterator[Document]:
 _NOTED = {
     "acknowledged": "Acknowledged: the ladder rests for what is wrong now.",
     "silenced": "Silenced: nothing more is said of it until the silence ends.",
+    "added": "Added: what it matches is kept back while it holds, and told afterwards if it still stands.",
+    "ended": "Ended: what it kept back is told now.",
 }
 Form = Annotated[Mapping[str, str], Depends(csrf.form_of)]
 
@@ -141,9 +147,9 @@ def silence(number: str, collector: Running, form: Form) -> Response:
     """Take the form that keeps messages about the owner of an incident back for a while."""
     incident = _asked(collector, "GET", _ONE)(number)
     ask = _asked(collector, "POST", _SILENCES)
-    matchers = [f'owner="{incident["owner"]}"']
-    if incident["session"]:
-        matchers.append(f'session="{incident["session"]}"')
+    matchers = [f'incident="{number}"']
+    if incident["kind"] == "owner":  # also what comes later for the same owner
+        matchers = [f'owner="{incident["owner"]}"', f'session="{incident["session"]}"']
     body = _body(
         ask,
         matchers=matchers,
@@ -153,3 +159,27 @@ def silence(number: str, collector: Running, form: Form) -> Response:
     )
     ask(body)
     return RedirectResponse(f"{incident_url(incident)}?noted=silenced", 303, HEADERS)
+
+
+@routes.post("/silences")
+def add_silence(collector: Running, form: Form) -> Response:
+    """Take the form of a silence, or of a maintenance window to come."""
+    ask = _asked(collector, "POST", _SILENCES)
+    since = form.get("since", "").strip()
+    body = _body(
+        ask,
+        matchers=[line.strip() for line in form.get("matchers", "").splitlines() if line.strip()],
+        duration=form.get("duration", "").strip(),
+        since=(since if since.endswith("Z") else f"{since}Z") if since else None,
+        by=form.get("by", "").strip()[:200],
+        reason=form.get("reason", "").strip()[:500],
+    )
+    ask(body)
+    return RedirectResponse("/incidents?noted=added#silences", 303, HEADERS)
+
+
+@routes.post("/silences/{number}/end")
+def end_silence(number: str, collector: Running, form: Form) -> Response:
+    """Take the form that ends a silence."""
+    _asked(collector, "DELETE", _SILENCE)(number)
+    return RedirectResponse("/incidents?noted=ended#silences", 303, HEADERS)

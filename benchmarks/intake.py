@@ -147,9 +147,16 @@ def addresses_of(process: subprocess.Popen[str]) -> dict[str, str]:
     return {"http/protobuf": http, "http/json": http, "grpc": grpc}
 
 
-def send(protocol: str, addresses: dict[str, str], connections: int, seconds: float, bodies: Path) -> Any:
-    """Run senders and return what they saw."""
-    where = [protocol, addresses[protocol], str(connections), str(seconds), str(bodies)]
+def send(
+    protocol: str,
+    addresses: dict[str, str],
+    connections: int,
+    seconds: float,
+    bodies: Path,
+    rate: float = 0.0,
+) -> Any:
+    """Run senders, at most `rate` requests a second where it is given, and return what they saw."""
+    where = [protocol, addresses[protocol], str(connections), str(seconds), str(bodies), str(rate)]
     command = [sys.executable, "-m", "benchmarks.sender", *where]
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
 

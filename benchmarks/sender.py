@@ -1,6 +1,7 @@
 """Closed-loop senders in a process of their own: each connection sends, waits for the answer, sends again.
 
-`python -m benchmarks.sender PROTOCOL HOST:PORT CONNECTIONS SECONDS BODIES`; PROTOCOL is http/protobuf, http/json or grpc.
+`python -m benchmarks.sender PROTOCOL HOST:PORT CONNECTIONS SECONDS BODIES [RATE]`; PROTOCOL is http/protobuf, http/json
+or grpc; RATE: at most so many requests a second of all connections together.
 """
 
 from __future__ import annotations
@@ -62,10 +63,15 @@ def _taken(taken: bool, later: bool, answer: bytes) -> bool:
     return taken
 
 
-async def _drive(send: Send, bodies: list[bytes], until_s: float, waits_s: list[float]) -> tuple[int, int]:
+async def _drive(
+    send: Send, bodies: list[bytes], until_s: float, waits_s: list[float], every_s: float
+) -> tuple[int, int]:
     sent = refused = 0
+    next_s = time.monotonic()
     while time.monotonic() < until_s and bodies:
         body = bodies.pop()
+        await asyncio.sleep(max(0.0, next_s - time.monotonic()))
+        next_s += every_s
         began = time.monotonic()
         while not await send(body):  # as an exporter does: what was refused is kept and sent again
             refused += 1
@@ -76,7 +82,9 @@ async def _drive(send: Send, bodies: list[bytes], until_s: float, waits_s: list[
     return sent, refused
 
 
-async def _main(protocol: str, address: str, connections: int, seconds: float, file: Path) -> None:
+async def _main(
+    protocol: str, address: str, connections: int, seconds: float, file: Path, rate: float
+) -> None:
     bodies = []
     with file.open("rb") as packed:
         while length := packed.read(8):
@@ -85,7 +93,10 @@ async def _main(protocol: str, address: str, connections: int, seconds: float, f
     senders = [await (_http(address, content) if content else _grpc(address)) for _ in range(connections)]
     waits_s: list[float] = []
     began = time.monotonic()
-    done = await asyncio.gather(*(_drive(send, bodies, began + seconds, waits_s) for send in senders))
+    every_s = connections / rate if rate else 0.0
+    done = await asyncio.gather(
+        *(_drive(send, bodies, began + seconds, waits_s, every_s) for send in senders)
+    )
     document = {
         "requests": sum(sent for sent, _ in done),
         "refused": sum(refused for _, refused in done),
@@ -96,4 +107,7 @@ async def _main(protocol: str, address: str, connections: int, seconds: float, f
 
 
 if __name__ == "__main__":
-    asyncio.run(_main(sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), Path(sys.argv[5])))
+    rate = float(sys.argv[6]) if len(sys.argv) > 6 else 0.0
+    asyncio.run(
+        _main(sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), Path(sys.argv[5]), rate)
+    )

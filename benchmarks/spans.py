@@ -9,7 +9,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import ScopeSpans, Span
 
 RUN_SPANS = 64
-"""Spans of one run: a dispatch, a start, sixty-one of work, an end."""
+"""Spans of one run: a dispatch, a start, fifty-nine of work, an end, its delivery in two steps."""
 
 
 def export_request(spans: int, seed: int) -> bytes:
@@ -52,8 +52,12 @@ def _add(scope_spans: ScopeSpans, number: int, run: str, now: int, ids: random.R
             }
         case 1:
             text |= {"subagent.event": "start", "gen_ai.agent.name": "worker"}
-        case 63:
+        case 61:
             text |= {"subagent.event": "child_done", "subagent.outcome": "ok"}
+        case 62:
+            text |= {"subagent.event": "completion_received", "subagent.result.source": "completion_push"}
+        case 63:
+            text |= {"subagent.event": "completion_forwarded", "subagent.forwarded_to_main": "true"}
         case other if other % 2:
             text |= {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"}
             text["gen_ai.tool.call.id"] = f"call-{run}-{number}"

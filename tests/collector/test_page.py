@@ -7,10 +7,12 @@ import json
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
@@ -268,18 +270,36 @@ def test_an_exported_run_is_judged_the_same_elsewhere(running: Running, tmp_path
         exported = running.get(f"/api/v1/runs/{run}/replay")
         assert '"expect"' in exported.body.decode().splitlines()[-1]
         (tmp_path / f"{run}.jsonl").write_bytes(exported.body)
-    checked = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "headcount.cli",
-            "replay",
-            "--check",
-            *map(str, sorted(tmp_path.glob("*.jsonl"))),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    replayed(*tmp_path.glob("*.jsonl"))
+
+
+def test_what_the_collector_did_not_see_is_exported_too(running: Running, tmp_path: Path) -> None:
+    """A verdict that is held after an outage, and one that the sleep of the host explains, are the same elsewhere."""
+    observer, now = running.collector.watch.tick.observer, time.time_ns()
+    observer.was_blind(now - 1_000_000_000_000, now - 400_000_000_000, asleep=True)
+    commit(running.collector, [record("dispatch", "slept-1", 1200, "s4", agent="worker", mode="background")])
+
+    def judged(path: str) -> dict[str, Any]:
+        found: dict[str, Any] = eventually(
+            lambda: (answer := running.get(path)).status == 200 and answer.json
+        )
+        return found
+
+    slept = judged("/api/v1/runs/slept-1?session=s4")
+    observer.was_blind(now - 30_000_000_000, time.time_ns())
+    commit(running.collector, [record("dispatch", "held-1", 5000, "s5", agent="worker", mode="background")])
+    held = judged("/api/v1/runs/held-1?session=s5")
+    assert (held["status"], held["held"]) == ("active", True)
+    assert slept["status"] == "active"
+    for run, says in (("slept-1", '"sleep_s": 600.0'), ("held-1", '"collector": "down"')):
+        exported = running.get(f"/api/v1/runs/{run}/replay").body.decode()
+        assert says in exported
+        (tmp_path / f"{run}.jsonl").write_text(exported)
+    replayed(*tmp_path.glob("*.jsonl"))
+
+
+def replayed(*files: Path) -> None:
+    """Have another process judge the files, and agree."""
+    command = [sys.executable, "-m", "headcount.cli", "replay", "--check", *map(str, sorted(files))]
+    checked = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert checked.returncode == 0, checked.stdout + checked.stderr

@@ -98,5 +98,14 @@ def _replay(collector: Collector, document: Document) -> Iterator[str]:
     heard: frozenset[str] = frozenset()
     if facts is not None and facts.dispatch is not None and facts.neighbours.kind_heard_at is not None:
         heard = frozenset({facts.dispatch.agent or ""}) - {""}
-    recording = Recording(document, arrivals, services, heard)
+    observer = collector.watch.tick.observer
+    recording = Recording(
+        document,
+        arrivals,
+        services,
+        heard,
+        tuple(observer.outages),
+        tuple(observer.sleeps),
+        observer.blind_from,
+    )
     yield from replay_lines(recording, collector.settings.judged_by, collector.settings.tick_s)

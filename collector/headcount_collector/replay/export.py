@@ -22,13 +22,18 @@ class Recording:
     """What a replay of one run needs.
 
     `arrivals` are (receiver time, record) in order of arrival; `services` the service of each agent type that they
-    dispatch; `heard` the agent types of which some child was heard elsewhere, so that a silence here means something.
+    dispatch; `heard` the agent types of which some child was heard elsewhere, so that a silence here means something;
+    `outages` and `sleeps` when the collector was away and when its host slept, `blind_from` since when nothing was heard.
+    Silences are not needed: they keep messages back, and no verdict knows of them.
     """
 
     document: Mapping[str, Any]
     arrivals: tuple[tuple[int, Record], ...]
     services: Mapping[str, str]
     heard: frozenset[str] = frozenset()
+    outages: tuple[tuple[int, int], ...] = ()
+    sleeps: tuple[tuple[int, int], ...] = ()
+    blind_from: int = 0
 
 
 def replay_lines(recording: Recording, policy: Policy, tick_s: float) -> Iterator[str]:
@@ -36,7 +41,8 @@ def replay_lines(recording: Recording, policy: Policy, tick_s: float) -> Iterato
     document = recording.document
     judged_ns = moment_ns(document["judged_at"])
     first_ns = min((received for received, _ in recording.arrivals), default=judged_ns)
-    t0_ns = (min(first_ns, judged_ns) // SECOND) * SECOND
+    absences = list(_absences(recording, judged_ns))
+    t0_ns = (min([first_ns, judged_ns, *(since for _, since, _ in absences)]) // SECOND) * SECOND
     until_ns = max([judged_ns, *(received for received, _ in recording.arrivals)])
     until_s = -(-(until_ns - t0_ns) // SECOND)
     header = {
@@ -50,10 +56,33 @@ def replay_lines(recording: Recording, policy: Policy, tick_s: float) -> Iterato
     yield _json(header)
     for line in _kinds(recording.heard):
         yield _json(line)
-    for received_ns, record in recording.arrivals:
-        yield _json(line_of(record, received_ns, t0_ns))
-    if not document["held"]:
-        yield _json({"at": until_s, "expect": _expectation(document)})
+    lines = [line_of(record, received_ns, t0_ns) for received_ns, record in recording.arrivals]
+    controls = [line for absence in absences for line in _controls(*absence, t0_ns)]
+    yield from map(_json, sorted([*controls, *lines], key=lambda line: line["at"]))
+    yield _json({"at": until_s, "expect": _expectation(document)})
+
+
+def _absences(recording: Recording, judged_ns: int) -> Iterator[tuple[str, int, int]]:
+    """Yield (kind, since, until) of when the collector heard nothing, as far as it concerns the run."""
+    first_ns = min((record.at_ns for _, record in recording.arrivals), default=judged_ns)
+    outages = list(recording.outages)
+    if recording.document["held"] and not any(until > recording.blind_from for _, until in outages):
+        # Not the collector was away, but every producer silent: to the judge that is one and the same.
+        outages.append((recording.blind_from, judged_ns - 1))
+    found = [("outage", max(since, first_ns), until) for since, until in outages]
+    found += [("sleep", since, until) for since, until in recording.sleeps if since >= first_ns]
+    yield from (absence for absence in found if absence[1] < absence[2] < judged_ns)
+
+
+def _controls(kind: str, since: int, until: int, t0_ns: int) -> Iterator[dict[str, Any]]:
+    def at(moment: int) -> float:
+        return round((moment - t0_ns) / SECOND, 3)
+
+    if kind == "sleep":
+        yield {"at": at(since), "sleep_s": round((until - since) / SECOND, 3)}
+    else:
+        yield {"at": at(since), "collector": "down"}
+        yield {"at": at(until), "collector": "up"}
 
 
 def _expectation(document: Mapping[str, Any]) -> dict[str, object]:

@@ -13,6 +13,8 @@ MISSED = 3
 LONGEST_STRETCH = 300 * SECOND
 """The observer is degraded for no longer than this at a stretch."""
 
+_REMEMBERED = 100
+
 ABSENCE_RULES = frozenset({"2b", "3", "4", "6", "7", "8"})
 """Rules that rest on what was not seen."""
 ABSENCE_SIGNALS = frozenset(
@@ -34,12 +36,17 @@ class Observer:
         self.warm_at = 0
         """From this moment on silence counts again."""
         self.sleeps: list[tuple[int, int]] = []
+        self.outages: list[tuple[int, int]] = []
+        """When the collector was away, but for its host's sleep; as many as are remembered of these."""
 
     def was_blind(self, since: int, until: int, *, asleep: bool = False) -> None:
         """Note an outage that ended at `until`; `asleep` where the whole host stood still."""
         if asleep:
             self.sleeps.append((since, until))
-            del self.sleeps[:-100]
+            del self.sleeps[:-_REMEMBERED]
+        else:
+            self.outages.append((since, until))
+            del self.outages[:-_REMEMBERED]
         if until > self.warm_at:
             self._degraded_from, self.blind_from = until, since
         self.warm_at = min(until + self._warm_up_ns, self._degraded_from + LONGEST_STRETCH)

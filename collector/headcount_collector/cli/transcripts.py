@@ -62,30 +62,38 @@ def transcripts(
         raise NoTranscript(
             f"{path} is no transcript and has none below it; name a <session>.jsonl or a folder"
         )
+    if follow:
+        return _follow(reader, path)
     for session in found:
         out().print(f"{session.name}: {reader.read(session)} events", soft_wrap=True)
-    if follow:
-        _follow(reader, path)
+    return None
 
 
 def _follow(reader: Reader, path: Path) -> None:
     """Read what changes, until interrupted; what the collector does not take is tried again."""
     folder = path if path.is_dir() else path.parent
-    # All of it once more: what was written between the first reading and the beginning of the watch is no change.
     owing = set(sessions_below(path))
+    _read(reader, owing)
+    # Once more: what was written between the first reading and the beginning of the watch is no change.
+    owing |= set(sessions_below(path))
     out().print(f"watching {path}", soft_wrap=True)
     for changes in watch(folder, raise_interrupt=False, yield_on_timeout=True, rust_timeout=_AGAIN_MS):
-        changed = {session for _, name in changes if (session := session_of(Path(name)))}
+        changed = {session for _, name in changes for session in _sessions_of(Path(name))}
         owing |= changed if path.is_dir() else changed & {path.absolute()}
-        for session in sorted(owing):
-            try:
-                number = reader.read(session)
-            except ClientError as error:
-                err().print(f"{session.name}: {error}", soft_wrap=True)
-                continue
-            owing.discard(session)
-            if number:
-                out().print(f"{session.name}: {number} events", soft_wrap=True)
+        _read(reader, owing)
+
+
+def _read(reader: Reader, owing: set[Path]) -> None:
+    """Read sessions and take out of the set those that went."""
+    for session in sorted(owing):
+        try:
+            number = reader.read(session)
+        except ClientError as error:
+            err().print(f"{session.name}: {error}", soft_wrap=True)
+            continue
+        owing.discard(session)
+        if number:
+            out().print(f"{session.name}: {number} events", soft_wrap=True)
 
 
 def sessions_below(path: Path) -> Iterator[Path]:
@@ -94,6 +102,14 @@ def sessions_below(path: Path) -> Iterator[Path]:
         yield path
     else:
         yield from sorted(file for file in path.rglob("*.jsonl") if session_of(file) == file)
+
+
+def _sessions_of(changed: Path) -> Iterator[Path]:
+    """Yield the sessions that a change is about: all in a new folder, whose first files are not told one by one."""
+    if changed.is_dir():
+        yield from sessions_below(changed)
+    elif session := session_of(changed):
+        yield session
 
 
 def session_of(changed: Path) -> Path | None:

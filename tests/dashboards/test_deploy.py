@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from compose_spec import PyCompose
 from typer import Typer
 from typer.testing import CliRunner
 
@@ -27,6 +28,60 @@ ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "docs" / "deploy"
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
 SERVICES: dict[str, Any] = COMPOSE["services"]
+
+
+def filled(value: Any) -> Any:
+    """Return a part of the file with the defaults of its variables in their place."""
+    if isinstance(value, dict):
+        return {key: filled(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [filled(one) for one in value]
+    return re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", value) if isinstance(value, str) else value
+
+
+def test_the_file_is_what_the_specification_of_compose_takes() -> None:
+    text = yaml.safe_dump(filled(COMPOSE))
+    assert sorted(PyCompose.from_yaml(text).service_names()) == sorted(SERVICES)
+    for wrong in (
+        ("retries: 60", "retry: 60"),
+        ("service_healthy", "healthy"),
+        ("127.0.0.1:3000:3000", "here:3000:3000"),
+    ):
+        assert wrong[0] in text
+        with pytest.raises(ValueError, match="services"):
+            PyCompose.from_yaml(text.replace(*wrong))
+
+
+def test_what_is_built_and_copied_exists() -> None:
+    for service in SERVICES.values():
+        if build := service.get("build"):
+            context = (DEPLOY / build["context"]).resolve()
+            assert context == ROOT
+            assert (context / build["dockerfile"]).is_file()
+    copied = re.findall(r"/src/(docs/\S+)", (DEPLOY / "Dockerfile").read_text())
+    assert copied
+    assert all((ROOT / path).is_file() for path in copied)
+    assert SERVICES["agent"]["entrypoint"][1] == "/srv/" + Path(copied[0]).name
+
+
+def test_the_commands_and_variables_of_the_guide_exist() -> None:
+    guide = (ROOT / "docs" / "grafana.md").read_text(encoding="utf-8")
+    lines = [
+        line for block in re.findall(r"```sh\n(.*?)```", guide, re.DOTALL) for line in block.splitlines()
+    ]
+    commands = [line.split() for line in lines if line.startswith("headcount ")]
+    assert len(commands) >= 3
+    for _, *words in commands:
+        shown = CliRunner().invoke(_app(), [*words[:2], "--help"], env={"COLUMNS": "200"})
+        assert shown.exit_code == 0
+        assert all(word in shown.output for word in words if word.startswith("--"))
+    files = [word for line in lines for word in line.split() if word.startswith("docs/")]
+    assert files
+    assert all((ROOT / path).is_file() for path in files)
+    known = {variable_of(name) for name in GrafanaSettings.model_fields}
+    known |= {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
+    named = set(re.findall(r"HEADCOUNT_[A-Z_]*[A-Z]", guide))
+    assert {name for name in named if name not in known} == set()
 
 
 def test_services_need_each_other_and_volumes_exist() -> None:
@@ -56,7 +111,7 @@ def test_every_variable_is_a_setting() -> None:
 
 def test_the_settings_of_the_stack_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in SERVICES["headcount"]["environment"].items():
-        monkeypatch.setenv(name, re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", str(value)))
+        monkeypatch.setenv(name, filled(str(value)))
     store = load_settings().store_location
     assert store.startswith("http://headcount:only-to-try-it@clickhouse:8123/")
     made = load_grafana_settings()
@@ -68,7 +123,7 @@ def test_grafana_knows_every_secret_that_the_rendered_files_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in SERVICES["render"]["environment"].items():
-        monkeypatch.setenv(name, re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", str(value)))
+        monkeypatch.setenv(name, filled(str(value)))
     monkeypatch.setenv("HEADCOUNT_GRAFANA_SLACK_URL", "https://slack.example/x")
     done = CliRunner().invoke(_app(), ["grafana", "render", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output

@@ -33,10 +33,22 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def large() -> bytes:
+    """A request of dispatches, each of a run of its own, that takes much room."""
     spans = [span() for _ in range(_SPANS)]
     for one in spans:
         one.attributes.add(key="k").value.string_value = os.urandom(3000).hex()
+        for key, value in (
+            ("subagent.event", "dispatch"),
+            ("subagent.run.id", one.span_id.hex()),
+            ("session.id", "s"),
+        ):
+            one.attributes.add(key=key).value.string_value = value
     return request(spans).SerializeToString()
+
+
+def once(store: Store, spans: int) -> bool:
+    """Tell whether the facts hold the dispatches of so many spans, each once."""
+    return store.query("SELECT count(), uniqExact(run_id) FROM evidence FINAL") == [(spans, spans)]
 
 
 def test_a_full_disk_refuses_loses_nothing_and_recovers(small_disk: Path) -> None:
@@ -46,10 +58,13 @@ def test_a_full_disk_refuses_loses_nothing_and_recovers(small_disk: Path) -> Non
         intake = create_intake(store)
         taken = 0
 
+        refused_body = b""
+
         def fill() -> None:
-            nonlocal taken
+            nonlocal taken, refused_body
             for _ in range(400):
-                intake.committer.submit(large(), _SPANS).result(60)
+                refused_body = large()
+                intake.committer.submit(refused_body, _SPANS).result(60)
                 taken += _SPANS
 
         with pytest.raises(StoreFailed) as refused:
@@ -59,13 +74,16 @@ def test_a_full_disk_refuses_loses_nothing_and_recovers(small_disk: Path) -> Non
         ((kept,),) = store.query("SELECT count() FROM otel_traces")
         assert taken <= kept <= taken + _SPANS
         subprocess.run(["mount", "-o", "remount,size=200m", str(small_disk)], check=True)
-        intake.committer.submit(large(), _SPANS).result(60)
+        intake.committer.submit(refused_body, _SPANS).result(60)  # as its sender does
         assert store.query("SELECT count() FROM otel_traces") == [(kept + _SPANS,)]
+        assert store.query("SELECT uniqExact(SpanId) FROM otel_traces") == [(taken + _SPANS,)]
+        assert once(store, taken + _SPANS)
         intake.close()
     finally:
         store.close()
     again = Store.open(small_disk / "data")
     try:
         assert again.query("SELECT count() FROM otel_traces") == [(kept + _SPANS,)]
+        assert once(again, taken + _SPANS)
     finally:
         again.close()

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 
 CONTENT_ATTRIBUTES: tuple[str, ...] = (
+    # our own conventions
+    "subagent.description",
     # OpenTelemetry's GenAI conventions, present and former
     "gen_ai.input.messages",
     "gen_ai.output.messages",

@@ -5,8 +5,16 @@ from __future__ import annotations
 from headcount_dashboards import links, panels
 from headcount_dashboards.dashboard import Row, dashboard
 from headcount_dashboards.fleet import INCIDENTS, KIND, run_links
-from headcount_dashboards.panels import Json
+from headcount_dashboards.panels import CLASS_COLORS, Json
 from headcount_dashboards.settings import GrafanaSettings
+
+_NAMED = (
+    "done_but_not_forwarded",
+    "no_completion_event",
+    "session_exists_no_result_bounce",
+    "unclear_slow_or_lost",
+)
+"""Classes with a bar of their own; the others share one."""
 
 
 def failures(settings: GrafanaSettings) -> Json:
@@ -35,6 +43,7 @@ def _rows(settings: GrafanaSettings) -> list[Row]:
                         "Runs that came into each class, by the time at which it was believed.",
                         "failures/classes_over_time",
                         label="class",
+                        colors=CLASS_COLORS,
                         stacked=True,
                         bars=True,
                     ),
@@ -63,6 +72,7 @@ def _rows(settings: GrafanaSettings) -> list[Row]:
                         "failures/classes_by_agent",
                         over="agent type",
                         hidden=("runs",),
+                        colors={name: CLASS_COLORS[name] for name in _NAMED},
                     ),
                     12,
                 ),

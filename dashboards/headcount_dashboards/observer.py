@@ -50,10 +50,10 @@ def _rows() -> list[Row]:
                 (
                     panels.stat(
                         "Last evaluation",
-                        "Age of the last evaluation: seconds while headcount runs.",
+                        "Age of the last evaluation that was written: a minute at most while headcount runs.",
                         "observer/since_last",
                         unit="s",
-                        steps=((None, "green"), (15, "orange"), (60, "red")),
+                        steps=((None, "green"), (75, "orange"), (120, "red")),
                         empty=_NEVER,
                     ),
                     6,

@@ -23,6 +23,20 @@ STATUS_COLORS = {
     "completed": "green",
     "recovered": "light-green",
 }
+CLASS_COLORS = {
+    "done_but_not_forwarded": "red",
+    "delivered_not_consumed": "dark-red",
+    "owner_gone": "purple",
+    "child_failed_unreported": "orange",
+    "empty_result": "yellow",
+    "no_completion_event": "blue",
+    "session_exists_no_result_bounce": "light-blue",
+    "unclear_slow_or_lost": "text",
+    "waiting_for_person": "light-green",
+    "waiting_on_resource": "green",
+    "waiting_for_nobody": "dark-green",
+}
+"""The same class has the same colour wherever it is shown; results that lie somewhere are red."""
 _STATUS_WORDS = {
     "suspect_delivery_failure": "suspect",
     "done_but_not_forwarded": "done, not delivered",

@@ -35,39 +35,41 @@ def engine() -> Iterator[Store]:
 @pytest.fixture(scope="package")
 def played(engine: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """Recorded cases, played to their moment, and a run of every status, class and signal."""
-    with_world = _database(engine, "world")
+    with_world = database_of(engine, "world")
     # The queries ask the database's clock how old things are, so the world ends now.
     end_s = int(time.time())
     world.play(with_world, end_s * SECOND, tmp_path_factory.mktemp("cases"), tick_ns=300 * SECOND)
     world.write_every_kind(with_world, end_s * SECOND)
-    yield Database(with_world, _scene(end_s, world.SESSION, world.RUN))
+    yield Database(with_world, scene_of(end_s, world.SESSION, world.RUN))
     with_world.close()
 
 
 @pytest.fixture(scope="package")
 def empty(engine: Store) -> Iterator[Database]:
     """A database that was migrated and never heard of anything."""
-    store = _database(engine, "nothing")
-    yield Database(store, _scene(int(time.time()), "", ""))
+    store = database_of(engine, "nothing")
+    yield Database(store, scene_of(int(time.time()), "", ""))
     store.close()
 
 
 @pytest.fixture(scope="package")
 def crowded(engine: Store) -> Iterator[Database]:
     """Twenty thousand runs over thirty days."""
-    store = _database(engine, "many")
+    store = database_of(engine, "many")
     many.fill(store, 20_000)
-    yield Database(store, _scene(int(time.time()), "session-50", "run-1002"))
+    yield Database(store, scene_of(int(time.time()), "session-50", "run-1002"))
     store.close()
 
 
-def _database(engine: Store, name: str) -> Store:
+def database_of(engine: Store, name: str) -> Store:
+    """Make a database of its own."""
     store = engine.with_database(name)
     migrate(store, retention_days=_DAYS)
     return store
 
 
-def _scene(end_s: int, session: str, run: str) -> Scene:
+def scene_of(end_s: int, session: str, run: str) -> Scene:
+    """Return the last six hours, with everything chosen."""
     variables: dict[str, str | list[str]] = {
         "environment": [ALL],
         "service": [ALL],

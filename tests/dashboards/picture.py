@@ -17,6 +17,7 @@ _ROW = 32
 _COLORS = {
     "green": "#56a64b", "light-green": "#96d98d", "red": "#e02f44", "dark-red": "#ad0317", "orange": "#ff780a",
     "blue": "#5794f2", "yellow": "#f2cc0c", "text": "#ccccdc", "purple": "#a352cc",
+    "light-blue": "#8ab8ff", "dark-green": "#37872d",
 }  # fmt: skip
 _PALETTE = [
     "#73bf69",
@@ -164,7 +165,7 @@ def _line(places: Sequence[tuple[float, float]], color: str, plot: _Box, stacked
         else "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2" fill="{color}"/>' for x, y in places)
     )
     return (
-        f'<polygon points="{below}" fill="{color}" fill-opacity="{0.55 if stacked else 0.07}"/>'
+        f'<polygon points="{below}" fill="{color}" fill-opacity="{1 if stacked else 0.07}"/>'
         f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="1.3"/>{dots}'
     )
 

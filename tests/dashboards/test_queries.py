@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from headcount_collector.judge.policy import SECOND
+from headcount_collector.store.client import Store
 from headcount_collector.store.errors import StoreError
 from headcount_dashboards import queries
 from headcount_dashboards.panels import Json
@@ -27,7 +30,7 @@ from tests.dashboards.asked import (
     is_time,
     rule_queries,
 )
-from tests.dashboards.conftest import Database
+from tests.dashboards.conftest import Database, database_of, scene_of
 from tests.dashboards.macros import ALL, Scene, expand, expand_macros
 
 PANELS = all_panels()
@@ -74,7 +77,12 @@ def test_a_panel_runs_over_many_runs(name: str, panel: Json, crowded: Database) 
 
 @by_title
 def test_a_panel_takes_any_words_as_variables(name: str, panel: Json, empty: Database) -> None:
-    hostile = {"environment": ["it's on"], "service": ["shop's service", "x) OR (1=1"], "agent": ["a,b", "c'"], "owner": ["root", "it's"]}
+    hostile = {
+        "environment": ["it's on"],
+        "service": ["shop's service", "x) OR (1=1"],
+        "agent": ["a,b", "c'"],
+        "owner": ["root", "it's"],
+    }
     scene = replace(empty.scene, variables={**hostile, "session": "it's", "run": "r' OR 1=1 --"})
     for target in panel["targets"]:
         empty.store.query(expand(target["rawSql"], scene))
@@ -212,6 +220,31 @@ def test_what_was_believed_over_time_ends_with_what_is_believed_now(crowded: Dat
     last = {status: runs for _, status, runs in frame.rows}
     now = dict(crowded.store.query("SELECT status, count() FROM verdict FINAL WHERE is_open GROUP BY status"))
     assert last == now
+
+
+def test_an_observer_with_nothing_to_judge_looks_well(engine: Store) -> None:
+    quiet = database_of(engine, "quiet")
+    now = int(time.time())
+    rows = [
+        ((now - ago) * SECOND, 1, 0, 0, 0, 0, 0, 0, "ok", (now - ago) * SECOND) for ago in range(50, 3600, 60)
+    ]
+    quiet.insert(
+        "evaluation",
+        rows,
+        "at took_ns late_ns changed due judged transitions open_runs observer read_until".split(),
+    )
+    scene = scene_of(now, "", "")
+    panels = {panel["title"]: panel for name, panel in PANELS if name.startswith("headcount-observer")}
+    blind = ask_panel(quiet, panels["Blind"]["targets"][0], scene)
+    assert {value for row in blind.rows for value in row[1:]} == {0}
+    ((age,),) = ask_panel(quiet, panels["Last evaluation"]["targets"][0], scene).rows
+    steps = panels["Last evaluation"]["fieldConfig"]["defaults"]["thresholds"]["steps"]
+    assert age < steps[1]["value"]
+    silent = next(rule for rule in RULES if rule["uid"] == "hc-observer-silent")
+    ((waited,),) = ask_rule(quiet, rule_queries(silent)[0], scene).rows
+    assert silent["data"][-1]["model"]["expression"] == "$A > 90"
+    assert waited < 90
+    quiet.close()
 
 
 def test_a_time_account_adds_up(played: Database) -> None:

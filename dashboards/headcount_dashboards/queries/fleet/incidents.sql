@@ -8,7 +8,7 @@ SELECT
     if(kind = 'owner', if(owner_id = '', 'root', owner_id), toString(kind)) AS owner,
     JSONExtractString(document, 'acknowledgement', 'by') AS "acknowledged by",
     if(is_open AND JSONExtractInt(document, 'next_step_at') > 0,
-        dateDiff('second', now64(9), fromUnixTimestamp64Nano(JSONExtractInt(document, 'next_step_at'))),
+        greatest(dateDiff('second', now64(9), fromUnixTimestamp64Nano(JSONExtractInt(document, 'next_step_at'))), 0),
         NULL) AS "next step in",
     session_id AS session
 FROM incident FINAL

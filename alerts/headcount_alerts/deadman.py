@@ -33,7 +33,7 @@ class DeadMan:
             self._thread.start()
 
     def beat(self, now: int, *, failed: bool = False) -> None:
-        """Tell of one tick; a failure is passed on at once, success every so often."""
+        """Tell of one tick; a change is passed on at once, the same again every so often (each tick, if that is 0)."""
         turned = failed != self._failed
         self._failed = failed
         if now >= self._next or turned:

@@ -12,19 +12,25 @@ LONGEST = 300
 
 _BREAK = "\u200b"
 _LINK = re.compile(r"(?i)\b(?!file:///)([a-z][a-z0-9+.-]*):(//)|\b(www)\.|\b(mailto|tel|javascript|data):")
+# Chats make links of bare names of hosts; of those that could as well be files, as main.py, they make none.
+_HOST = re.compile(
+    r"(?i)(?<![\w.-])(?<![^/]/)(?<!^/)((?:[\w-]+\.)*[\w-]+)\.(ai|app|biz|br|ch|click|cloud|cn|co|com|de|dev|edu|eu|example|fr|gov|in|info"
+    r"|io|it|jp|link|live|me|net|nl|online|org|page|pro|ru|shop|site|store|su|tk|top|tv|uk|us|xyz)(?![\w-]|\.\w)"
+)
 _MARKUP = re.compile(r"[*~`\[\]@]|\|(?=\|)|^[#>+-](?=\s)|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")
 _ANGLES = str.maketrans({"<": "\u2039", ">": "\u203a"})
 
 
 def plain(text: str) -> str:
-    """Return one line without control, invisible and direction characters; links cannot be followed by a tap."""
+    """Return one line without control, invisible and direction characters, tags and links that a tap would follow."""
     kept = "".join(
         " " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c)[0] != "C"
     )
-    line = " ".join(kept.split())
+    line = " ".join(kept.split()).translate(_ANGLES)
     if len(line) > LONGEST:
         line = line[: LONGEST - 1] + "\u2026"
-    return _LINK.sub(_unlinked, line).replace("@", "@" + _BREAK)
+    line = _HOST.sub(r"\1[.]\2", _LINK.sub(_unlinked, line))
+    return line.replace("@", "@" + _BREAK)
 
 
 def slack(text: str) -> str:
@@ -34,7 +40,7 @@ def slack(text: str) -> str:
 
 def markdown(text: str) -> str:
     """Return text for the markdown of Discord, Teams, Mattermost, Google Chat, Telegram, ntfy."""
-    return _MARKUP.sub(_broken, plain(text).replace(_BREAK, "").translate(_ANGLES))
+    return _MARKUP.sub(_broken, plain(text).replace(_BREAK, ""))
 
 
 def markup(text: str) -> str:

@@ -15,6 +15,8 @@ _PLAIN = [
     for f in fields(Incident)
     if f.name not in ("members", "paged", "acknowledgement", "deferral", "parts")
 ]
+_CONDITION = [f.name for f in fields(Condition)]
+"""Written out: `asdict` copies each value deep, and a provider outage has ten thousand of them."""
 
 
 def document_of(incident: Incident) -> Document:
@@ -48,7 +50,7 @@ def _member_document(member: Member) -> Document:
     return {
         "session": member.session,
         "run": member.run,
-        "conditions": [asdict(condition) for condition in member.conditions],
+        "conditions": [{name: getattr(c, name) for name in _CONDITION} for c in member.conditions],
         "settled": member.settled,
         "traffic_at": member.traffic_at,
         "facts": member.facts,

@@ -12,11 +12,13 @@ from jinja2.exceptions import SecurityError, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from headcount_alerts.errors import AlertsConfigError
-from headcount_alerts.neutral import STYLES
+from headcount_alerts.neutral import LONGEST, STYLES
 
 _ENDINGS = {"text": "txt", "slack": "slack", "markdown": "md", "html": "html"}
 
 
+FIRST_LINE = 178
+"""Characters that a locked telephone shows."""
 _FEWER = (4, 2, 1, 0)
 """How many runs a text describes where a service takes no more."""
 
@@ -31,6 +33,16 @@ class Texts:
 
     def title(self, message: dict[str, Any], style: str = "text") -> str:
         """Return the first line, which has to do on a locked telephone."""
+        line = self._line(style, message)
+        over = len(line) - FIRST_LINE
+        if over > 0:  # long names give way to what is wrong and what not to do
+            subject = message["subject"][:LONGEST]
+            line = self._line(
+                style, {**message, "subject": subject[: max(16, len(subject) - over - 1)] + "\u2026"}
+            )
+        return line
+
+    def _line(self, style: str, message: dict[str, Any]) -> str:
         return " ".join(self._render("title.txt", style, message).split())
 
     def body(self, message: dict[str, Any], style: str = "text", room: int | None = None) -> str:

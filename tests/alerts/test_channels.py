@@ -30,7 +30,7 @@ from headcount_alerts.errors import AlertsConfigError, ChannelError
 from headcount_alerts.text import Texts
 
 from .peers import Said, SlackApi, peer, said_json
-from .test_text import CONDITIONS, incident, message
+from .test_text import CONDITIONS, HOSTILE, incident, message
 
 TEXTS = Texts()
 
@@ -232,6 +232,33 @@ def test_mail_goes_through_a_real_smtp_server() -> None:
     assert "headcount recover review-17" in mail.get_body(("html",)).get_content()
 
 
+def test_nothing_from_telemetry_gets_into_the_head_of_a_mail() -> None:
+    box = _Mailbox()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    controller = Controller(box, hostname="127.0.0.1", port=port)
+    controller.start()
+    try:
+        url = f"mailto://127.0.0.1:{port}?from=headcount@example.com&to=oncall@example.com&mode=insecure"
+        AppriseChannel(url, TEXTS).send(hostile())
+    finally:
+        controller.stop()
+    (mail,) = box.mails
+    assert mail.get_all("To") == ["oncall@example.com"]
+    assert "Bcc" not in mail
+    said = mail.get_body(("html",)).get_content()
+    assert "<script" not in said
+    assert "<img" not in said
+
+
+def hostile() -> Parcel:
+    text = f"{HOSTILE} <img src=x>\r\nBcc: all@example.com"
+    found = incident(CONDITIONS["class-done_but_not_forwarded"], agent=text, description=text)
+    found.session = found.owner = text
+    return Parcel("h-1-x", message(found))
+
+
 _SERVICES = [
     (
         "ntfy",
@@ -347,6 +374,15 @@ def test_a_real_alertmanager_fires_and_resolves_an_incident(alertmanager: tuple[
     channel.send(parcel("closed"))
     resolved = receiver.wait_for(2)[1].json
     assert resolved["status"] == "resolved"
+
+
+def test_a_real_alertmanager_is_given_nothing_that_a_chat_would_act_on(alertmanager: tuple[str, Any]) -> None:
+    url, receiver = alertmanager
+    AlertmanagerChannel(url, TEXTS).send(hostile())
+    alert = receiver.wait_for(1)[0].json["alerts"][0]
+    for said in (*alert["labels"].values(), *alert["annotations"].values()):
+        for loud in ("@everyone", "<!", "<@", "<at>", "http://evil", "https://evil"):
+            assert loud not in said
 
 
 def test_a_severity_that_rises_resolves_the_alert_of_the_former_one() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from headcount_alerts.errors import UnknownIncident
+from headcount_alerts.journal import Journal
 from headcount_alerts.service import Alerts
 from headcount_alerts.settings import load_alerts
 from headcount_alerts.silence import Matcher, new_silence
@@ -249,7 +250,24 @@ def test_the_dead_man_is_pinged_each_so_often_and_hears_of_failure_at_once(store
             with pytest.raises(_Dies):
                 served.tick(2, verdict())
             server.wait_for(2)
-    assert [asked.path for asked in server.asked] == ["/ping/uuid", "/ping/uuid/fail"]
+            served.alerts.journal = Journal(store)
+            served.tick(3)
+            server.wait_for(3)
+            served.alerts.failed(T0 + 4 * S)
+            server.wait_for(4)
+    paths = [asked.path.removeprefix("/ping/uuid") for asked in server.asked]
+    assert paths == ["", "/fail", "", "/fail"]
+
+
+def test_the_dead_man_can_be_pinged_each_tick(store: Store) -> None:
+    with peer() as server:
+        served = Served(store, {"deadman": f"{server.url}/ping/uuid", "deadman_every": 0})
+        served.alerts.start()
+        with contextlib.closing(served.alerts):
+            for second in range(3):
+                served.tick(second)
+                server.wait_for(second + 1)
+    assert len(server.asked) == 3
 
 
 def test_a_test_message_says_what_became_of_it(store: Store) -> None:

@@ -122,8 +122,31 @@ def test_the_first_line_fits_on_a_locked_telephone() -> None:
         assert len(title) <= 178
 
 
+def test_long_names_give_way_to_what_is_wrong_and_what_not_to_do() -> None:
+    for name, condition in CONDITIONS.items():
+        found = incident(condition, agent="reviewer-of-everything-" * 10)
+        found.members = {
+            ("s1", "r" * 200): Member(
+                "s1", "r" * 200, (condition,), facts=next(iter(found.members.values())).facts
+            )
+        }
+        plain = _TEXTS.title(message(incident(condition)))
+        title = _TEXTS.title(message(found))
+        assert len(title) <= 178
+        assert title[-24:] == plain[-24:], name
+
+
+@pytest.mark.parametrize("style", sorted(set(STYLES) - {"text"}))
+def test_every_class_and_signal_in_the_text_of_every_kind_of_channel(style: str) -> None:
+    texts = []
+    for name, condition in CONDITIONS.items():
+        found = message(incident(condition))
+        texts.append(f"=== {name}\n{_TEXTS.title(found, style)}\n\n{_TEXTS.body(found, style)}")
+    check(f"all.{style}", "\n".join(texts))
+
+
 HOSTILE = (
-    "@everyone <!channel> <@U1> <https://evil.example|click> [click](https://evil.example) **b** `c` "
+    "@everyone @here <!channel> <at>all</at> <users/all> <@U1> <https://evil.example|click> [click](https://evil.example) **b** `c` "
     "<script>alert(1)</script> </b> javascript:alert(1) www.evil.example \u202egpj.exe\nSecond: line\r\n# head\x00\x1b[31m"
 )
 
@@ -143,13 +166,14 @@ def test_telemetry_injects_no_mention_link_markup_or_line(style: str) -> None:
     assert body.count("\n") == plain.count("\n")
     said = body.replace("https://headcount.example", "")
     assert "://" not in said.replace("file://", "")
+    assert "evil.example" not in said
     assert "@everyone" not in said
     assert not re.search(r"[\x00-\x09\x0b-\x1f\u202a-\u202e\u2066-\u2069]", body)
-    if style == "slack":
+    for loud in ("<!", "<@", "<at>", "<users/", "@here"):
+        assert loud not in said
+    if style in ("slack", "markdown"):
         assert "<" not in said
-        assert ">" not in said
     if style == "markdown":
-        assert "<" not in said
         assert "](" not in said
         assert "**b**" not in said
     if style == "html":
@@ -168,7 +192,19 @@ def test_any_text_becomes_one_short_line_without_links(text: str, style: str) ->
 
 
 def test_names_as_they_are_used_stay_as_they_are() -> None:
-    for name in ("review-5132", "c7#2", "agent_a1", "voyage:plan-critic", "/tmp/out.txt"):
+    for name in (
+        "main.py",
+        "README.md",
+        "deploy.sh",
+        "run.1.2",
+        "gpt-5.2-codex",
+        "file:///srv/out/a.io.txt",
+        "/srv/x.com",
+        "c7#2",
+        "agent_a1",
+        "voyage:plan-critic",
+        "/tmp/out.txt",
+    ):
         for style in STYLES.values():
             assert style(name) == name
 

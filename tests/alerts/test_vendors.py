@@ -16,7 +16,7 @@ from headcount_alerts.incident import Member
 from headcount_alerts.text import Texts
 
 from .peers import Asked, Peer, Said, said_json
-from .test_text import CONDITIONS, HOSTILE, incident, message
+from .test_text import CONDITIONS, HOSTILE, check, incident, message
 from .vendors import VENDORS, Vendor, json_of, texts_of, the_internet
 
 TEXTS = Texts()
@@ -68,6 +68,18 @@ def test_every_step_is_taken_as_the_vendor_documents(
 
 
 @pytest.mark.parametrize("vendor", VENDORS, ids=by_name)
+def test_what_a_channel_shows_is_as_it_was_agreed(internet: tuple[Peer, Contracts], vendor: Vendor) -> None:
+    server, _ = internet
+    before = len(server.asked)
+    for what in ("notified", "reminded", "closed"):
+        AppriseChannel(vendor.url, TEXTS).send(parcel(what))
+    shown = [
+        text for asked in server.asked[before:] for text in texts_of(json_of(asked)) if "review-17" in text
+    ]
+    check(f"channel-{vendor.name}.txt", "\n===\n".join(shown).replace("\r\n", "\n") + "\n")
+
+
+@pytest.mark.parametrize("vendor", VENDORS, ids=by_name)
 def test_the_longest_and_most_hostile_message_is_one_that_is_taken_and_calls_nobody(
     internet: tuple[Peer, Contracts], vendor: Vendor
 ) -> None:
@@ -79,9 +91,7 @@ def test_the_longest_and_most_hostile_message_is_one_that_is_taken_and_calls_nob
     for asked in server.asked[before:]:
         said = "\n".join(texts_of(json_of(asked)))
         assert not re.search("[\u202a-\u202e\u2066-\u2069\x00-\x08\x0e-\x1f]", said)
-        assert "evil.example" not in re.sub(
-            r"(\[\.\]|\[:\]//|\\?\[\u200b?[.:]\\?\]\u200b?(//)?)evil\.example", "", said
-        )
+        assert "evil.example" not in said
         for loud in vendor.loud:
             assert loud not in said, loud
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from headcount_alerts.channels.channel import Document, Parcel
 from headcount_alerts.channels.http import post_json
+from headcount_alerts.neutral import STYLES
 from headcount_alerts.text import Texts
 from headcount_collector.judge.policy import SECOND
 
@@ -57,8 +58,8 @@ class AlertmanagerChannel:
                 "alertname": "HeadcountIncident",
                 "incident": document["incident"],
                 "kind": document["kind"],
-                "session": document["session"],
-                "owner": document["owner"],
+                "session": _harmless(document["session"]),
+                "owner": _harmless(document["owner"]),
                 "severity": severity,
                 **self._labels,
             },
@@ -67,7 +68,7 @@ class AlertmanagerChannel:
                 "description": self._texts.body(document),
                 "level": document["level"],
                 "class": document["class"],
-                "agent": document["agent"],
+                "agent": _harmless(document["agent"]),
                 "step": document["step"],
             },
             "startsAt": _moment(document["opened_at"] / SECOND),
@@ -76,6 +77,10 @@ class AlertmanagerChannel:
         if document["url"]:
             alert["generatorURL"] = document["url"]
         return alert
+
+
+# Whoever routes there may print labels into any chat.
+_harmless = STYLES["markdown"]
 
 
 def _moment(at_s: float) -> str:

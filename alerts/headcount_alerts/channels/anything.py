@@ -12,7 +12,8 @@ from headcount_alerts.errors import AlertsConfigError, ChannelError
 from headcount_alerts.text import Texts, cut, size
 
 _HTML = frozenset({"mailto", "mailtos"})
-_PLAIN = frozenset({"pagerduty", "sns", "twilio", "signal", "signals", "syslog", "json", "jsons"})
+# Telegram refuses a text whose markdown does not add up; plain text it is given as HTML that does.
+_PLAIN = frozenset({"tgram", "pagerduty", "sns", "twilio", "signal", "signals", "syslog", "json", "jsons"})
 _PAGERDUTY = "pagerduty"
 _LONGEST = {"ntfy": 4096, "ntfys": 4096}
 """Bytes of a message where the service takes less than apprise does: ntfy makes a file of what is longer."""

@@ -115,7 +115,7 @@ def _dashboards(settings: GrafanaSettings, grafana: Grafana) -> Iterator[Change]
             )
         if TAG not in present.get("tags", []):
             raise NotOurs(f"dashboard {wanted['uid']} exists and is not ours: it lacks the tag {TAG!r}")
-        lines = list(differences(_bare(present), _bare(wanted)))
+        lines = list(differences(*_compared(present, wanted)))
         if meta.get("folderUid") != FOLDER_UID:
             lines.append(f"~ folder: {meta.get('folderUid')!r} → {FOLDER_UID!r}")
         if lines:
@@ -139,9 +139,15 @@ def _save(grafana: Grafana, action: str, wanted: Json, version: int, lines: tupl
     )
 
 
-def _bare(document: Json) -> Json:
-    """Leave out what Grafana numbers."""
-    return {key: value for key, value in document.items() if key not in ("id", "version")}
+def _compared(present: Json, wanted: Json) -> tuple[Json, Json]:
+    """Return both without what Grafana numbers; and where it brought its own up to a newer schema, as Grafana 12 and
+    later do, without what that added."""
+    numbered = {"id", "version"}
+    newer = int(present.get("schemaVersion", 0)) > int(wanted["schemaVersion"])
+    ignored = numbered | {"schemaVersion"} if newer else numbered
+    asked = {key: value for key, value in wanted.items() if key not in ignored}
+    held = {key: value for key, value in present.items() if key not in ignored}
+    return only(held, asked) if newer else held, asked
 
 
 def _template(grafana: Grafana) -> Iterator[Change]:

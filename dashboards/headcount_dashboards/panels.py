@@ -209,7 +209,7 @@ def bars(
         "color": {"mode": "palette-classic"},
         "custom": {"lineWidth": 1, "fillOpacity": 80, "gradientMode": "none"},
     }
-    hide = {"legend": True, "tooltip": False, "viz": True}
+    hide = {"legend": True, "tooltip": True, "viz": True}
     panel["fieldConfig"]["overrides"] = [override(name, {"custom.hideFrom": hide}) for name in hidden] + [
         override(name, {"color": {"mode": "fixed", "fixedColor": color}})
         for name, color in (colors or {}).items()

@@ -122,7 +122,7 @@ def _rule(rule: Rule, settings: GrafanaSettings, panel: int) -> Json:
         ],
         "noDataState": rule.empty_is,
         "execErrState": "KeepLast" if rule.on_runs and settings.notifies else "Alerting",
-        "for": f"{rule.for_s}s",
+        "for": _duration(rule.for_s),
         "annotations": {**annotations, "__dashboardUid__": links.FLEET, "__panelId__": str(panel)},
         "labels": {"source": "headcount", **rule.labels},
         "isPaused": told_by_headcount,
@@ -136,6 +136,12 @@ def _rule(rule: Rule, settings: GrafanaSettings, panel: int) -> Json:
             "repeat_interval": "4h",
         }
     return made
+
+
+def _duration(seconds: int) -> str:
+    """Return a length of time as Grafana gives it back, so that what was pushed does not differ from what is there."""
+    minutes, rest = divmod(seconds, 60)
+    return f"{minutes}m" if minutes and not rest else f"{seconds}s"
 
 
 def _query(settings: GrafanaSettings, ref: str, query: Query) -> Json:

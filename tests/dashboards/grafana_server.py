@@ -6,6 +6,7 @@ It knows only what `apply` needs, refuses unknown routes with 404 and unknown fi
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -165,13 +166,21 @@ def _dashboards(state: State, method: str, rest: list[str], asked: _Asked) -> tu
     held = state.dashboards[rest[1]]
     if method == "GET":
         meta = {"folderUid": held["folderUid"], "provisioned": held.get("provisioned", False)}
-        return 200, {"dashboard": held["dashboard"], "meta": meta}
+        return 200, {"dashboard": _migrated(state, held["dashboard"]), "meta": meta}
     if method != "DELETE":
         raise Refused(404, "Not found")
     if held.get("provisioned"):
         raise Refused(400, "provisioned dashboard cannot be deleted")
     del state.dashboards[rest[1]]
     return 200, {"title": held["dashboard"]["title"], "message": "Dashboard deleted", "id": 1}
+
+
+def _migrated(state: State, document: Json) -> Json:
+    """Return a dashboard as it is read: Grafana 12 and later bring it up to their own schema."""
+    if int(state.version.split(".")[0]) < 12:
+        return document
+    panels = [{**panel, "pluginVersion": state.version} for panel in document.get("panels", [])]
+    return {**document, "schemaVersion": 42, "preload": False, "panels": panels}
 
 
 def _save_dashboard(state: State, body: Json) -> tuple[int, Any]:
@@ -314,11 +323,22 @@ def _rule_groups(state: State, method: str, rest: list[str], asked: _Asked) -> t
         del state.rules[rule["uid"]]
     for number, rule in enumerate(body["rules"], 1):
         state.rules[rule["uid"]] = {
-            **rule, "id": number, "updated": "2026-12-01T00:00:00Z", "provenance": asked.provenance,
+            **rule, "for": _duration(rule["for"]), "id": number, "updated": "2026-12-01T00:00:00Z", "provenance": asked.provenance,
             "folderUID": folder, "ruleGroup": group, "record": None,
         }  # fmt: skip
     state.intervals[folder, group] = body["interval"]
     return 200, body
+
+
+def _duration(text: str) -> str:
+    """Return a duration as Prometheus writes it, which is how Grafana gives it back: 120s is 2m."""
+    found = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", text)
+    if not text or found is None:
+        raise Refused(400, f"not a valid duration string: {text!r}")
+    hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    total = hours * 3600 + minutes * 60 + seconds
+    parts = [(total // 3600, "h"), (total // 60 % 60, "m"), (total % 60, "s")]
+    return "".join(f"{number}{unit}" for number, unit in parts if number) or "0s"
 
 
 def _check_rule(state: State, rule: Json, asked: _Asked) -> None:

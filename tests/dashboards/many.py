@@ -108,7 +108,7 @@ SELECT
 FROM
 (
     SELECT
-        session_id, run_id, agent, service, event, toUInt64(substring(run_id, 5)) AS number,
+        session_id, run_id, agent, service, event, toUInt64OrZero(substring(run_id, 5)) AS number,
         dispatched_at + toIntervalSecond(transform(event, ['dispatch', 'start', 'tool_call', 'child_done'], [0, 1, 300, 580], 0)) AS at
     FROM verdict
     ARRAY JOIN ['dispatch', 'start', 'tool_call', 'child_done'] AS event

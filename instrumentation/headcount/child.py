@@ -146,9 +146,9 @@ class Child:
             self._result[wire.OUTPUT_MESSAGES] = message("assistant", result)
 
     @guarded(nothing)
-    def first_token(self, *, turn: str | None = None) -> None:
-        """Tell that the model began to answer: progress."""
-        self._emit("first_token", {wire.TURN_ID: turn or self.turn})
+    def first_token(self, *, turn: str | None = None, at_ns: int | None = None) -> None:
+        """Tell that the model began to answer: progress. `at_ns` where that was earlier than now."""
+        self._emit("first_token", {wire.TURN_ID: turn or self.turn}, at_ns)
 
     @guarded(nothing)
     def output(self, tokens: int, *, turn: str | None = None) -> None:
@@ -240,12 +240,12 @@ class Child:
     def _about(self, attributes: Mapping[str, wire.Value]) -> dict[str, wire.Value]:
         return {wire.RUN_ID: self.run.id, wire.SESSION_ID: self.run.session, **attributes}
 
-    def _emit(self, event: str, attributes: Mapping[str, wire.Value]) -> None:
+    def _emit(self, event: str, attributes: Mapping[str, wire.Value], at_ns: int | None = None) -> None:
         pipeline = configuration.current()
         if pipeline is None or self.run.inert:
             return
         here = trace.get_current_span(self.context()).get_span_context()
-        pipeline.event(event, self._about(attributes), parent=here)
+        pipeline.event(event, self._about(attributes), parent=here, at_ns=at_ns)
 
     def __enter__(self) -> Self:
         self.start(attach=True)

@@ -129,10 +129,10 @@ class ModelRequest(Interval):
         return request
 
     @guarded(nothing)
-    def first_token(self) -> None:
-        """Tell that the model began to answer."""
+    def first_token(self, *, at_ns: int | None = None) -> None:
+        """Tell that the model began to answer; `at_ns` where that was earlier than now."""
         if self._child is not None:
-            self._child.first_token(turn=self.turn)
+            self._child.first_token(turn=self.turn, at_ns=at_ns)
 
     @guarded(nothing)
     def output(self, tokens: int) -> None:

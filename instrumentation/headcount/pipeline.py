@@ -72,15 +72,16 @@ class Pipeline:
         *,
         failed: bool = False,
         parent: SpanContext | None = None,
+        at_ns: int | None = None,
     ) -> SpanContext:
-        """Emit a lifecycle event of zero length, now; return its span context (for links and carriers).
+        """Emit a lifecycle event of zero length, by default now; return its span context (for links and carriers).
 
         It is a child of `parent`, by default of the current span.
         """
         if parent is None:
             parent = trace.get_current_span().get_span_context()
         tracer = self.tracer()
-        at_ns = self.now()
+        at_ns = self.now() if at_ns is None else at_ns
         made = _beside(parent, tracer)
         span = ReadableSpan(
             name=f"subagent.{event}",

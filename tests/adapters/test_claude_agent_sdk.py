@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 
+from headcount_collector.evidence.moment import moment_ns
 from tests.collector.running import Running, eventually, running_collector
 from tests.e2e.scripted_model import ScriptedModel
 
 from .environments import python_of
 
 PROGRAM = Path(__file__).with_name("programs") / "claude_agent_sdk_program.py"
-POLICY = {"expected": "3s", "skew": "1s", "zero_progress": "2s"}
+POLICY = {"expected": "3s", "skew": "1s", "zero_progress": "2s", "delivery_grace": "2s"}
 
 pytestmark = pytest.mark.skipif(
     python_of("claude-agent-sdk") is None, reason="no environment: make adapters ADAPTERS=claude-agent-sdk"
@@ -32,8 +33,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 @pytest.fixture
-def play(running: Running, tmp_path: Path) -> Callable[[str], None]:
-    def played(scenario: str) -> None:
+def play(running: Running, tmp_path: Path) -> Callable[..., None]:
+    def played(scenario: str, ends_with: int = 0) -> None:
         python = python_of("claude-agent-sdk")
         kept = {key: os.environ[key] for key in ("PATH", "LANG", "TMPDIR") if key in os.environ}
         with ScriptedModel() as model:
@@ -52,7 +53,7 @@ def play(running: Running, tmp_path: Path) -> Callable[[str], None]:
                 start_new_session=True,
             )
             try:
-                assert process.wait(180) == 0
+                assert process.wait(180) == ends_with
             finally:
                 # Of a program that ended without a farewell, the harness is left.
                 with contextlib.suppress(ProcessLookupError):
@@ -75,9 +76,9 @@ def known(running: Running) -> set[str]:
     return {run["run"] for run in running.get("/api/v1/runs?limit=100").json["runs"]}
 
 
-@pytest.mark.parametrize(("scenario", "number"), [("completes", 1), ("parallel", 2), ("not_forwarded", 1)])
+@pytest.mark.parametrize(("scenario", "number"), [("completes", 1), ("parallel", 2), ("background", 1)])
 def test_runs_that_come_back_are_completed(
-    running: Running, play: Callable[[str], None], scenario: str, number: int
+    running: Running, play: Callable[..., None], scenario: str, number: int
 ) -> None:
     before = known(running)
     play(scenario)
@@ -85,15 +86,25 @@ def test_runs_that_come_back_are_completed(
         assert (run["agent"], run["outcome"], run["tool_calls"]) == ("general-purpose", "ok", 1)
 
 
-def test_a_child_that_errors_is_told_as_one(running: Running, play: Callable[[str], None]) -> None:
+def test_a_child_that_errors_is_told_as_one(running: Running, play: Callable[..., None]) -> None:
     before = known(running)
     play("error")
     (run,) = runs_after(running, before, "completed", 1)
     assert run["outcome"] == "error"
 
 
-def test_a_child_that_hangs_is_found(running: Running, play: Callable[[str], None]) -> None:
+def test_a_child_that_hangs_is_found(running: Running, play: Callable[..., None]) -> None:
     before = known(running)
     play("hang")
     (run,) = runs_after(running, before, "suspect_delivery_failure", 1)
     assert run["delivered_at"] is None
+    found = running.get(f"/api/v1/runs/{run['run']}").json
+    since = moment_ns(found["first_abnormal_at"]) - moment_ns(found["receipts"]["dispatchAt"])
+    assert since == 3_000_000_000, "at its second, and not when somebody looked"
+
+
+def test_a_result_that_never_reached_its_owner_is_found(running: Running, play: Callable[..., None]) -> None:
+    before = known(running)
+    play("not_forwarded", ends_with=-signal.SIGKILL)
+    (run,) = runs_after(running, before, "done_but_not_forwarded", 1)
+    assert (run["outcome"], run["delivered_at"], run["class"]) == ("ok", None, "done_but_not_forwarded")

@@ -208,6 +208,54 @@ def test_a_handoff_is_given_away_and_nobody_waits_for_it(
     assert "dismiss" in played.of(verdict.run)
 
 
+@pytest.mark.parametrize(
+    "adapter",
+    [adapter for adapter in ADAPTERS if adapter.program not in ("agent_framework", "crewai")],
+    ids=lambda adapter: adapter.program,
+)
+def test_the_first_token_of_a_stream_is_told_at_once(
+    adapter: Adapter, play: Callable[[Adapter, str], Played]
+) -> None:
+    """The models pause for half a second after the first part of their stream."""
+    played = play(adapter, "streams")
+    ends = [
+        span.end_ns
+        for span in played.spans
+        if span.event == "model_request" and span.attributes["subagent.phase"] == "ended"
+    ]
+    firsts = [span.end_ns for span in played.spans if span.event == "first_token"]
+    assert len(firsts) == len(ends) == 2
+    assert all(end - first > 0.4 * SECOND for first, end in zip(sorted(firsts), sorted(ends), strict=True))
+
+
+def test_an_edge_of_a_workflow_delivers(play: Callable[[Adapter, str], Played]) -> None:
+    played = play(Adapter("agent_framework", "agent-framework"), "workflow")
+    verdicts = played.judge(played.end_ns + 3600 * SECOND).values()
+    assert {(v.agent, v.status, v.outcome) for v in verdicts} == {
+        ("researcher", "completed", "ok"),
+        ("writer", "completed", "ok"),
+    }
+    researcher = next(v.run for v in verdicts if v.agent == "researcher")
+    assert played.of(researcher)[-3:] == [
+        "completion_received",
+        "completion_forwarded",
+        "completion_consumed",
+    ]
+
+
+def test_a_result_that_no_edge_of_a_workflow_takes_is_found(play: Callable[[Adapter, str], Played]) -> None:
+    played = play(Adapter("agent_framework", "agent-framework"), "edge_dropped")
+    (before,) = played.judge(played.end_ns).values()
+    (after,) = played.judge(played.end_ns + 31 * SECOND).values()
+    # Nobody tries again: the workflow is over.
+    assert (before.status, after.status) == ("active", "blocked")
+    assert after.failure_class == "done_but_not_forwarded"
+
+
+def test_spans_that_begin_in_a_child_of_crewai_carry_its_run(play: Callable[[Adapter, str], Played]) -> None:
+    play(Adapter("crewai", "crewai"), "stamps")
+
+
 def test_a_sub_agent_of_deepagents_goes_by_its_type(play: Callable[[Adapter, str], Played]) -> None:
     played = play(Adapter("langchain", "langchain"), "deepagents")
     (verdict,) = played.judge(played.end_ns + 3600 * SECOND).values()

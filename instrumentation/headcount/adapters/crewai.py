@@ -6,12 +6,14 @@
     headcount.configure()
     crewai.instrument()
 
-Events pair by `started_event_id` and nest by `parent_event_id`. The first token is that of the stream, else the answer.
+Events pair by `started_event_id` and nest by `parent_event_id`. The first token is that of the stream, else the answer. The
+bus calls its handlers in threads of its own, in which no span of the child begins; so events are heard where they are
+emitted, which is where the child works.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
 from typing import Any
 
 from crewai.events import crewai_event_bus
@@ -23,8 +25,7 @@ from headcount.adapters.nesting import Nesting
 from headcount.guard import guarded, nothing
 from headcount.result import UNSAID
 
-_nesting = Nesting(attach=False)
-"""Without attaching: handlers are called in a thread of the bus."""
+_nesting = Nesting()
 _calls: dict[str, str] = {}
 """Model requests by the call id that a streamed chunk names."""
 
@@ -72,12 +73,13 @@ def _chunk(source: Any, event: Any) -> None:
         _nesting.first_token(id)
 
 
-async def _on_beginning(source: Any, event: Any) -> None:
-    _began(source, event)
-
-
-async def _on_end(source: Any, event: Any) -> None:
-    _ended(source, event)
+def _hear(source: Any, event: BaseEvent) -> None:
+    if event.type in SCOPE_STARTING_EVENTS:
+        _began(source, event)
+    elif event.type in SCOPE_ENDING_EVENTS:
+        _ended(source, event)
+    elif isinstance(event, llm_events.LLMStreamChunkEvent):
+        _chunk(source, event)
 
 
 _instrumented = False
@@ -89,17 +91,19 @@ def instrument() -> None:
     if _instrumented:
         return
     _instrumented = True
-    # Asynchronous handlers are called by one thread, in the order of the events; others by many, in any order.
-    for kind in _kinds(BaseEvent):
-        said = kind.model_fields["type"].default
-        if said in SCOPE_STARTING_EVENTS:
-            crewai_event_bus.on(kind)(_on_beginning)
-        elif said in SCOPE_ENDING_EVENTS:
-            crewai_event_bus.on(kind)(_on_end)
-    crewai_event_bus.on(llm_events.LLMStreamChunkEvent)(_chunk)
+    bus: Any = type(crewai_event_bus)
+    emit, aemit = bus.emit, bus.aemit
 
+    # After the bus: it says what the event is part of.
+    @functools.wraps(emit)
+    def emit_and_hear(self: Any, source: Any, event: BaseEvent) -> Any:
+        emitted = emit(self, source, event)
+        _hear(source, event)
+        return emitted
 
-def _kinds(parent: type[BaseEvent]) -> Iterator[type[BaseEvent]]:
-    for kind in parent.__subclasses__():
-        yield kind
-        yield from _kinds(kind)
+    @functools.wraps(aemit)
+    async def aemit_and_hear(self: Any, source: Any, event: BaseEvent) -> None:
+        await aemit(self, source, event)
+        _hear(source, event)
+
+    bus.emit, bus.aemit = emit_and_hear, aemit_and_hear

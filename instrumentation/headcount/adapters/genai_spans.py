@@ -7,14 +7,15 @@
     genai_spans.instrument(my_tracer_provider)
 
 Reads the names of OpenTelemetry's GenAI conventions, of OpenInference and of OpenLLMetry. Spans that are sampled out
-are never seen. First tokens are known where the span names its `time_to_first_chunk`, else with the answer.
+are never seen. A first token is told where the span names its `time_to_first_chunk`, else with the answer; an adapter that
+sees the stream tells it at once (`processors`).
 """
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from opentelemetry import trace
 from opentelemetry.context import Context
@@ -23,6 +24,7 @@ from opentelemetry.trace import StatusCode
 
 from headcount import wire
 from headcount.adapters.nesting import Failure, Nesting
+from headcount.adapters.workflow_edges import WorkflowEdges
 from headcount.guard import complain, guarded, nothing
 from headcount.result import UNSAID
 
@@ -48,6 +50,7 @@ _NAMES: Final = {
 _CALLS: Final = ("gen_ai.tool.call.id", "tool_call.id")
 _SESSIONS: Final = ("session.id", "gen_ai.conversation.id")
 _TOKENS: Final = ("gen_ai.usage.output_tokens", "llm.token_count.completion")
+_FIRST_CHUNK: Final = "gen_ai.response.time_to_first_chunk"
 _OUTPUTS: Final = ("final_result", "output.value", "traceloop.entity.output")
 
 
@@ -56,6 +59,7 @@ class GenAIProcessor(SpanProcessor):
 
     def __init__(self) -> None:
         self._nesting = Nesting()
+        self._edges = WorkflowEdges(self._nesting)
 
     @guarded(nothing)
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
@@ -63,6 +67,8 @@ class GenAIProcessor(SpanProcessor):
         if wire.EVENT in attributes:
             return
         id, parent = _id(span), _parent(span)
+        if self._edges.began(id, parent, span.name, attributes):
+            return
         kind, name = _kind_and_name(span.name, attributes)
         session = _first(attributes, _SESSIONS)
         if kind == "agent":
@@ -77,11 +83,15 @@ class GenAIProcessor(SpanProcessor):
     @guarded(nothing)
     def on_end(self, span: ReadableSpan) -> None:
         attributes = span.attributes or {}
+        self._edges.ended(span)
         id, failure = _id(span), _failure(span)
         kind, name = _kind_and_name(span.name, attributes)
         if kind == "tool" and name == TRANSFER and failure is None:
             self._nesting.handed_off(id)
         if kind == "model":
+            waited_s = attributes.get(_FIRST_CHUNK)
+            if isinstance(waited_s, int | float) and span.start_time is not None:
+                self._nesting.first_token(id, at_ns=span.start_time + int(waited_s * 1e9))
             tokens = next((attributes[key] for key in _TOKENS if key in attributes), None)
             self._nesting.model_ended(
                 id,
@@ -94,8 +104,17 @@ class GenAIProcessor(SpanProcessor):
         else:
             self._nesting.agent_ended(id, result=_first(attributes, _OUTPUTS) or UNSAID, error=failure)
 
+    def first_token_here(self) -> None:
+        """Tell that the model whose request this code stands in began to answer."""
+        self._nesting.first_token_within(_here())
+
+    def answered_here(self, kind: Literal["agent", "tool"], answer: str, name: str | None = None) -> None:
+        """Keep what the agent or tool that this code stands in comes to, until its span ends."""
+        self._nesting.answered_within(_here(), kind, answer, name)
+
 
 _hosts: weakref.WeakSet[object] = weakref.WeakSet()
+_processors: list[GenAIProcessor] = []
 
 
 def instrument(provider: TracerProvider | None = None) -> bool:
@@ -110,8 +129,14 @@ def instrument(provider: TracerProvider | None = None) -> bool:
         return False
     if host not in _hosts:
         _hosts.add(host)
-        add(GenAIProcessor())
+        _processors.append(GenAIProcessor())
+        add(_processors[-1])
     return True
+
+
+def processors() -> list[GenAIProcessor]:
+    """Return the processors that hear; what an adapter sees besides the spans is told to each: one knows the span."""
+    return list(_processors)
 
 
 def provider_to_hear() -> TracerProvider:
@@ -136,6 +161,11 @@ def _kind_and_name(title: str, attributes: Mapping[str, Any]) -> tuple[str | Non
 
 def _first(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
     return next((str(attributes[key]) for key in keys if attributes.get(key)), None)
+
+
+def _here() -> str:
+    context = trace.get_current_span().get_span_context()
+    return f"{context.trace_id:032x}{context.span_id:016x}"
 
 
 def _id(span: ReadableSpan) -> str:

@@ -53,6 +53,13 @@ class Operation:
     outcome: wire.Outcome | None = None
     error: Failure = None
     result: object = UNSAID
+    answer: str | None = None
+    """What was said of its result before its end."""
+    held: list[Operation] | None = None
+    """Of a workflow: the agents it called that have ended; what they came to travels on along its edges."""
+    carried: bool = False
+    lost: str | None = None
+    """Why an edge did not carry its result."""
 
     def around(self, kind: Kind) -> Operation | None:
         """Return the innermost operation of a kind that this one is part of."""
@@ -92,11 +99,16 @@ class Nesting:
         session: str | None = None,
         prompt: str | None = None,
         call: str | None = None,
+        edges: bool = False,
     ) -> None:
-        """Tell that an agent was called: a run begins, unless it is the outermost one."""
+        """Tell that an agent was called: a run begins, unless it is the outermost one.
+
+        With `edges` it is a workflow: what its agents come to is delivered by `carried`, or by its end.
+        """
         operation = self._begin(id, "agent", parent, name, session)
         if operation is None:
             return
+        operation.held = [] if edges else None
         owner = operation.around("agent")
         handed = self._handed.pop((parent, name), None)
         if parent in self._next_is_handed:
@@ -118,6 +130,9 @@ class Nesting:
         operation = self._end(id)
         if operation is None:
             return
+        if result is UNSAID and operation.answer is not None:
+            result = operation.answer
+        self._settle(operation)
         self._consume(operation)
         run, child = operation.run, operation.child
         if run is None or child is None:
@@ -133,7 +148,37 @@ class Nesting:
         if operation.handed_to is not None:
             run.dismiss("handed off", handed_to=operation.handed_to)
         elif not operation.given and not _called_by_tool(operation):
-            self._deliver(operation, result, error)
+            owner = operation.around("agent")
+            if owner is not None and owner.held is not None:
+                self._receive(operation, result, error, "completion_push")
+                owner.held.append(operation)
+            else:
+                self._deliver(operation, result, error)
+
+    def held_below(self, id: str) -> list[Operation]:
+        """Return the agents of a workflow that ended inside one of its open steps."""
+        step = self._open.get(id)
+        workflow = step.around("agent") if step is not None else None
+        held = workflow.held if workflow is not None else None
+        return [agent for agent in held or () if step is not None and _inside(agent, step)]
+
+    @guarded(nothing)
+    def carried(self, agent: Operation, *, lost: str | None = None, final: bool = False) -> None:
+        """Tell that an edge of a workflow carried what an agent came to, or why it did not."""
+        if agent.run is None or agent.carried:
+            return
+        if lost is None:
+            agent.carried = True
+            agent.run.forwarded()
+            agent.run.consumed()
+        else:
+            agent.lost = lost
+            agent.run.forwarded(ok=False, error=lost, final=final)
+
+    def _settle(self, workflow: Operation) -> None:
+        """At the end of a workflow: what no edge refused is its output."""
+        for agent in workflow.held or ():
+            self.carried(agent, lost=agent.lost, final=True)
 
     @guarded(nothing)
     def handed_off(self, id: str, to: str | None = None) -> None:
@@ -167,6 +212,8 @@ class Nesting:
         operation = self._end(id)
         if operation is None:
             return
+        if result is UNSAID and operation.answer is not None:
+            result = operation.answer
         if operation.interval is not None:
             operation.interval.end(error)
         for agent in operation.called:
@@ -194,13 +241,38 @@ class Nesting:
             operation.interval.start()
 
     @guarded(nothing)
-    def first_token(self, id: str) -> None:
-        """Tell that a model began to answer."""
+    def first_token(self, id: str, *, at_ns: int | None = None) -> None:
+        """Tell that a model began to answer; the second time does nothing."""
         operation = self._open.get(id)
         if operation is not None and isinstance(operation.interval, ModelRequest):
             if operation.outcome is None:
-                operation.interval.first_token()
+                operation.interval.first_token(at_ns=at_ns)
             operation.outcome = "ok"
+
+    @guarded(nothing)
+    def answered_within(self, id: str, kind: Kind, answer: str, name: str | None = None) -> None:
+        """Keep what an open agent or tool comes to, where its end will not tell it."""
+        found = self._within(id, kind, name)
+        if found is not None:
+            found.answer = answer
+
+    @guarded(nothing)
+    def first_token_within(self, id: str) -> None:
+        """Tell that a model began to answer, by its request or by an operation that the request is part of."""
+        found = self._within(id, "model")
+        if found is not None:
+            self.first_token(found.id)
+
+    def _within(self, id: str, kind: Kind, name: str | None = None) -> Operation | None:
+        """Return an open operation of a kind: the one of this id, or the latest inside it."""
+        around = self._open.get(id)
+        if around is None or (around.kind == kind and name in (None, around.name)):
+            return around
+        with self._lock:
+            for found in reversed(self._open.values()):
+                if found.kind == kind and name in (None, found.name) and _inside(found, around):
+                    return found
+        return None
 
     @guarded(nothing)
     def model_ended(
@@ -273,20 +345,26 @@ class Nesting:
         run = agent.run
         if run is None:
             return
+        self._receive(agent, result, error, "tool_result")
+        run.forwarded()
+        owner = agent.around("agent")
+        if owner is not None:
+            owner.delivered.append(run)
+
+    @staticmethod
+    def _receive(agent: Operation, result: object, error: Failure, source: wire.ResultSource) -> None:
+        if agent.run is None:
+            return
         failed = error if error is not None else agent.error
         outcome = agent.outcome if agent.outcome not in (None, "ok") else _outcome(failed)
         text = result if result is None or isinstance(result, str | bytes) else UNSAID
-        run.received(
-            source="tool_result",
+        agent.run.received(
+            source=source,
             outcome=outcome or "ok",
             error=failed if outcome != "ok" else None,
             result=text,
             form="raw" if text == agent.result else "wrapped",
         )
-        run.forwarded()
-        owner = agent.around("agent")
-        if owner is not None:
-            owner.delivered.append(run)
 
     def _consume(self, agent: Operation) -> None:
         delivered, agent.delivered = agent.delivered, []

@@ -6,19 +6,21 @@
     headcount.configure()
     openai_agents.instrument()
 
-A session is the trace's `group_id`, else the trace. First tokens are told with the model's answer: the SDK's spans know
-no earlier one. `OPENAI_AGENTS_DISABLE_TRACING` silences this adapter too, since it lives on the SDK's spans.
+A session is the trace's `group_id`, else the trace. The first token of a streamed run is told at once, else with the
+answer. `OPENAI_AGENTS_DISABLE_TRACING` silences this adapter too, since it lives on the SDK's spans.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from importlib import import_module
+from typing import Any, Final
 
 from agents import tracing
 from agents.tracing import Span, Trace, TracingProcessor
 
 from headcount.adapters.nesting import Nesting
-from headcount.guard import guarded, nothing
+from headcount.guard import complain, guarded, nothing
 from headcount.result import UNSAID
 
 
@@ -67,6 +69,13 @@ class HeadcountProcessor(TracingProcessor):
                 self._nesting.handed_off(span.parent_id, data.to_agent)
             self._nesting.step_ended(id)
 
+    @guarded(nothing)
+    def first_token_here(self) -> None:
+        """Tell that the model whose request this code stands in began to answer."""
+        span = tracing.get_current_span()
+        if span is not None:
+            self._nesting.first_token_within(span.span_id)
+
     def shutdown(self) -> None:
         """Do nothing: headcount ends with its process."""
 
@@ -83,6 +92,31 @@ def instrument() -> None:
     if _processor is None:
         _processor = HeadcountProcessor()
         tracing.add_trace_processor(_processor)
+        _listen_to_streams(_processor)
+
+
+_RUN_LOOP: Final = "agents.run_internal.run_loop"
+_EVENT: Final = "RawResponsesStreamEvent"
+"""What the loop makes of each part of a stream, before it hands it to the program."""
+
+
+def _listen_to_streams(processor: HeadcountProcessor) -> None:
+    """Hear the parts of streams where the SDK makes events of them: no hook of its own tells of them."""
+    try:
+        loop = import_module(_RUN_LOOP)
+        make = getattr(loop, _EVENT)
+    except (ImportError, AttributeError):
+        complain(
+            "streams", "headcount: this OpenAI Agents SDK keeps its streams elsewhere; first tokens come late"
+        )
+        return
+
+    @functools.wraps(make)
+    def heard(*args: Any, **kwargs: Any) -> Any:
+        processor.first_token_here()
+        return make(*args, **kwargs)
+
+    setattr(loop, _EVENT, heard)
 
 
 def _failure(span: Span[Any]) -> str | None:

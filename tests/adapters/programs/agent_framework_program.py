@@ -1,7 +1,5 @@
 """A lead that has the researcher as a tool, over a chat client that answers as told, in the framework's own layers."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from itertools import count
@@ -14,9 +12,13 @@ from agent_framework import (
     ChatResponse,
     ChatResponseUpdate,
     Content,
+    Executor,
     FunctionInvocationLayer,
     Message,
     UsageDetails,
+    WorkflowBuilder,
+    WorkflowContext,
+    handler,
     tool,
 )
 from agent_framework.observability import ChatTelemetryLayer
@@ -102,6 +104,32 @@ async def not_forwarded() -> None:
     await Agent(Scripted(("start", {})), name="lead", tools=[start]).run(TASK)
 
 
+async def workflow() -> None:
+    """A researcher whose answer an edge carries to a writer."""
+    writer = Agent(Scripted(), name="writer")
+    first = researcher()
+    await WorkflowBuilder(start_executor=first).add_edge(first, writer).build().run(TASK)
+
+
+async def edge_dropped() -> None:
+    """A researcher whose answer is addressed to nobody: no edge carries it."""
+    agent = researcher()
+
+    class Desk(Executor):
+        @handler
+        async def ask(self, text: str, context: WorkflowContext[str]) -> None:
+            answer = await agent.run(text)
+            await context.send_message(answer.text, target_id="nobody")
+
+    class Reader(Executor):
+        @handler
+        async def read(self, text: str, context: WorkflowContext[Any, str]) -> None:
+            await context.yield_output(text)
+
+    desk, reader = Desk("desk"), Reader("reader")
+    await WorkflowBuilder(start_executor=desk).add_edge(desk, reader).build().run(TASK)
+
+
 if __name__ == "__main__":
     play(
         completes=lambda: lead(researcher()),
@@ -109,4 +137,6 @@ if __name__ == "__main__":
         error=lambda: lead(researcher("broken")),
         hang=lambda: lead(researcher("hangs")),
         not_forwarded=not_forwarded,
+        workflow=workflow,
+        edge_dropped=edge_dropped,
     )

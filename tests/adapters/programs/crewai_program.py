@@ -16,9 +16,12 @@ os.environ |= {
 }
 
 from crewai import Agent, BaseLLM, Crew, Task
-from crewai.events import crewai_event_bus
 from crewai.events.types.llm_events import LLMCallType
 from crewai.tools import tool
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from playing import AGENT, ANSWER, TASK, play
 
 from headcount.adapters import crewai
@@ -91,7 +94,6 @@ def play_crew(*agents: Agent) -> None:
         Crew(name="lead", agents=list(agents), tasks=tasks, verbose=False).kickoff()
     except RuntimeError as error:
         print(error)
-    crewai_event_bus.flush()
 
 
 def not_forwarded() -> None:
@@ -111,6 +113,27 @@ def not_forwarded() -> None:
     kept[0].join()
 
 
+def stamps() -> None:
+    """A span of the program's own that begins in the child carries its run, and none outside does."""
+    kept = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(kept))
+    trace.set_tracer_provider(provider)
+
+    @tool("look_up")
+    def traced() -> str:
+        """Look it up."""
+        with provider.get_tracer("own").start_as_current_span("inside"):
+            return "found"
+
+    play_crew(researcher(look=traced))
+    with provider.get_tracer("own").start_as_current_span("outside"):
+        pass
+    runs = {span.name: (span.attributes or {}).get("subagent.run.id") for span in kept.get_finished_spans()}
+    assert runs["inside"], runs
+    assert runs["outside"] is None, runs
+
+
 if __name__ == "__main__":
     play(
         completes=lambda: play_crew(researcher()),
@@ -118,4 +141,5 @@ if __name__ == "__main__":
         error=lambda: play_crew(researcher("broken")),
         hang=lambda: play_crew(researcher("hangs")),
         not_forwarded=not_forwarded,
+        stamps=stamps,
     )

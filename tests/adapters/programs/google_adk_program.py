@@ -7,11 +7,12 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from google.adk.agents import LlmAgent
+from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.models import BaseLlm, LlmRequest, LlmResponse
 from google.adk.runners import InMemoryRunner
 from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
-from playing import AGENT, ANSWER, TASK, play
+from playing import AGENT, ANSWER, PAUSE_S, TASK, play
 
 from headcount.adapters import google_adk
 
@@ -40,6 +41,9 @@ class Scripted(BaseLlm):
                 types.Part(function_call=types.FunctionCall(name=name, args=given))
                 for name, given in self.calls
             ]
+        if stream:
+            yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text="…")]), partial=True)
+            await asyncio.sleep(PAUSE_S)
         usage = types.GenerateContentResponseUsageMetadata(candidates_token_count=7)
         yield LlmResponse(content=types.Content(role="model", parts=answer), usage_metadata=usage)
 
@@ -60,12 +64,24 @@ def researcher(fault: str = "", tool: Any = look_up) -> LlmAgent:
     return LlmAgent(name=AGENT, model=model, tools=[tool])
 
 
-async def run(agent: LlmAgent) -> None:
+async def run(agent: LlmAgent, mode: StreamingMode = StreamingMode.NONE) -> None:
     runner = InMemoryRunner(agent=agent, app_name="app")
     await runner.session_service.create_session(app_name="app", user_id="u", session_id="chat-17")
     message = types.Content(role="user", parts=[types.Part(text=TASK)])
-    async for _ in runner.run_async(user_id="u", session_id="chat-17", new_message=message):
+    config = RunConfig(streaming_mode=mode)
+    async for _ in runner.run_async(
+        user_id="u", session_id="chat-17", new_message=message, run_config=config
+    ):
         pass
+
+
+async def streams() -> None:
+    async def research() -> str:
+        """Ask the researcher, and hear it out."""
+        await run(researcher(), StreamingMode.SSE)
+        return "found"
+
+    await run(LlmAgent(name="lead", model=Scripted(calls=(("research", {}),)), tools=[research]))
 
 
 async def lead(child: LlmAgent, number: int = 1) -> None:
@@ -110,4 +126,5 @@ if __name__ == "__main__":
         hang=lambda: lead(researcher("hangs")),
         not_forwarded=not_forwarded,
         handoff=handoff,
+        streams=streams,
     )

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import AsyncIterator
 from itertools import count
 from typing import Any
 
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.tools import tool
-from playing import AGENT, ANSWER, TASK, play
+from playing import AGENT, ANSWER, PAUSE_S, TASK, play
 
 from headcount.adapters import langchain
 
@@ -44,6 +45,12 @@ class Scripted(BaseChatModel):
         answer = AIMessage("" if calls else ANSWER, tool_calls=calls, usage_metadata=usage)
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
+    async def _astream(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        whole = self._generate(messages).generations[0].message
+        for part in (AIMessageChunk(""), AIMessageChunk(whole.content, tool_calls=whole.tool_calls)):
+            yield ChatGenerationChunk(message=part)
+            await asyncio.sleep(PAUSE_S)
+
 
 @tool
 def look_up() -> str:
@@ -71,6 +78,17 @@ async def lead(child: Any, number: int = 1) -> None:
 
     agent = create_agent(Scripted(calls=(("research", {}),) * number), [research], name="lead")
     await agent.ainvoke(asked(), {"configurable": {"thread_id": "chat-17"}})
+
+
+async def streams() -> None:
+    @tool
+    async def research() -> str:
+        """Ask the researcher, and hear it out."""
+        async for _ in researcher().astream(asked(), stream_mode="messages"):
+            pass
+        return ANSWER
+
+    await create_agent(Scripted(calls=(("research", {}),)), [research], name="lead").ainvoke(asked())
 
 
 async def not_forwarded() -> None:
@@ -114,4 +132,5 @@ if __name__ == "__main__":
         hang=lambda: lead(researcher("hangs")),
         not_forwarded=not_forwarded,
         deepagents=deepagents,
+        streams=streams,
     )

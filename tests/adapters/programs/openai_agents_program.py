@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from itertools import count
+from typing import Any
 
 import httpx2 as httpx
 from agents import Agent, OpenAIChatCompletionsModel, RunConfig, Runner, function_tool, set_trace_processors
 from openai import AsyncOpenAI
-from playing import AGENT, ANSWER, TASK, play
+from playing import AGENT, ANSWER, PAUSE_S, TASK, play
 
 from headcount.adapters import openai_agents
 
@@ -38,8 +40,9 @@ def completion(request: httpx.Request) -> httpx.Response:
         calls = [] if answered else [call("look_up")]
     elif not answered:
         number = 2 if "two" in system else 1
-        tool = body["tools"][0]["function"]["name"]
-        calls = [call(tool, **({"input": TASK} if tool != "start" else {})) for _ in range(number)]
+        tool = body["tools"][0]["function"]
+        given = {"input": TASK} if "input" in tool["parameters"]["properties"] else {}
+        calls = [call(tool["name"], **given) for _ in range(number)]
     message = {
         "role": "assistant",
         "content": None if calls else ANSWER,
@@ -51,7 +54,24 @@ def completion(request: httpx.Request) -> httpx.Response:
     return httpx.Response(200, json={**about, "choices": [choice], "usage": usage})
 
 
+async def parts_of(message: dict[str, Any]) -> AsyncIterator[bytes]:
+    """The same answer as a stream that pauses after its first part."""
+    about = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
+    calls = [{**made, "index": index} for index, made in enumerate(message.get("tool_calls", ()))]
+    rest = {"tool_calls": calls} if calls else {"content": message["content"]}
+    for delta in ({"role": "assistant", "content": ""}, rest, {}):
+        reason = None if delta else "tool_calls" if calls else "stop"
+        chunk = {**about, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+        yield f"data: {json.dumps(chunk)}\n\n".encode()
+        await asyncio.sleep(PAUSE_S if "role" in delta else 0)
+    yield b"data: [DONE]\n\n"
+
+
 async def answer(request: httpx.Request) -> httpx.Response:
+    if json.loads(request.content).get("stream"):
+        message = completion(request).json()["choices"][0]["message"]
+        stream = {"content-type": "text/event-stream"}
+        return httpx.Response(200, headers=stream, content=parts_of(message))
     if "hangs" in request.content.decode():
         await asyncio.Event().wait()
     return completion(request)
@@ -85,6 +105,18 @@ async def run(agent: Agent[None]) -> None:
     await Runner.run(agent, TASK, run_config=RunConfig(group_id="chat-17"))
 
 
+async def streams() -> None:
+    @function_tool
+    async def research() -> str:
+        """Ask the researcher, and hear it out."""
+        result = Runner.run_streamed(researcher(), TASK)
+        async for _ in result.stream_events():
+            pass
+        return str(result.final_output)
+
+    await run(Agent(name="lead", instructions="You lead.", tools=[research], model=model))
+
+
 async def not_forwarded() -> None:
     @function_tool
     async def start() -> str:
@@ -114,4 +146,5 @@ if __name__ == "__main__":
         hang=lambda: lead(researcher("hangs")),
         not_forwarded=not_forwarded,
         handoff=handoff,
+        streams=streams,
     )

@@ -14,7 +14,10 @@ import headcount
 AGENT = "researcher"
 TASK = "find the answer"
 ANSWER = "the answer is 42"
-HANG_S = float(os.environ.get("HEADCOUNT_TEST_HANG_S", "2"))
+PAUSE_S = 0.5
+"""Between the first part of a stream and the rest."""
+HANG_S = float(os.environ.get("HEADCOUNT_TEST_HANG_S", "0"))
+"""How long a hang lasts; 0: until the child has asked its model, and a second more."""
 
 
 def end_soon() -> None:
@@ -22,6 +25,10 @@ def end_soon() -> None:
 
     def end() -> None:
         time.sleep(HANG_S)
+        # Of the dispatch, the start and the request.
+        while not HANG_S and (told := headcount.stats()).sent + told.queued < 3:
+            time.sleep(0.05)
+        time.sleep(1)
         headcount.flush()
         os._exit(0)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
 
-from playing import AGENT, ANSWER, TASK, play
+from playing import AGENT, ANSWER, PAUSE_S, TASK, play
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
-from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 from headcount.adapters import pydantic_ai
 
@@ -25,6 +27,28 @@ def calling(*tools: str, fault: str = "") -> FunctionModel:
         return ModelResponse(parts=[TextPart(ANSWER)])
 
     return FunctionModel(answer)
+
+
+async def parts(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
+    if len(messages) == 1:
+        yield {0: DeltaToolCall(name="look_up")}
+        await asyncio.sleep(PAUSE_S)
+        yield {0: DeltaToolCall(json_args="{}")}
+    else:
+        yield ANSWER[:3]
+        await asyncio.sleep(PAUSE_S)
+        yield ANSWER[3:]
+
+
+async def streams() -> None:
+    agent, child = Agent(calling("research"), name="lead"), researcher()
+
+    @agent.tool_plain
+    async def research() -> str:
+        async with child.run_stream(TASK, model=FunctionModel(stream_function=parts)) as result:
+            return await result.get_output()
+
+    await agent.run(TASK)
 
 
 def researcher(fault: str = "", slowly_s: float = 0.0) -> Agent[None, str]:
@@ -70,4 +94,5 @@ if __name__ == "__main__":
         error=lambda: lead(researcher("broken")),
         hang=lambda: lead(researcher("hangs")),
         not_forwarded=not_forwarded,
+        streams=streams,
     )

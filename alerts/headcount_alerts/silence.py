@@ -31,6 +31,7 @@ MATCHED = (
 """What a matcher can look at, beside `session.NAME`, the attributes of a session."""
 
 _MATCHER = re.compile(r"\s*([\w.-]+?)\s*(=~|!~|!=|=)\s*(.*?)\s*", re.DOTALL)
+_ESCAPED = re.compile(r"\\([\\\"n])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class Matcher:
         return found if self.op in ("=", "=~") else not found
 
     def __str__(self) -> str:
-        return f'{self.name}{self.op}"{self.value}"'
+        value = self.value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return f'{self.name}{self.op}"{value}"'
 
 
 @lru_cache(maxsize=1024)
@@ -84,7 +86,9 @@ def parse_matcher(text: str) -> Matcher:
     except AlertsConfigError as error:
         raise AlertsConfigError(f"{text!r}: {error}") from None
     if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
-        value = value[1:-1]
+        quote, value = value[0], value[1:-1]
+        if quote == '"':  # as Alertmanager reads it: any other backslash is one
+            value = _ESCAPED.sub(lambda found: "\n" if found[1] == "n" else found[1], value)
     if op in ("=~", "!~"):
         try:
             _pattern(value)

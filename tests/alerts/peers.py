@@ -54,10 +54,10 @@ class Peer:
             self.came.notify_all()
         return self.answer(asked)
 
-    def wait_for(self, count: int) -> list[Asked]:
+    def wait_for(self, count: int, patience_s: float = 60) -> list[Asked]:
         """Return the requests once there are so many."""
         with self.came:
-            assert self.came.wait_for(lambda: len(self.asked) >= count, timeout=60)
+            assert self.came.wait_for(lambda: len(self.asked) >= count, timeout=patience_s)
             return list(self.asked)
 
 

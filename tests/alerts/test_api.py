@@ -152,6 +152,9 @@ def test_slacks_button_acknowledges_where_its_signature_is_right(
     form = "application/x-www-form-urlencoded"
     forged = running.post("/alerts/slack", body, form, **_slack_headers(stamp, "0" * 64))
     assert forged.status == 401
+    old = str(int(time.time()) - 600)
+    replayed = hmac.new(SECRET.encode(), f"v0:{old}:".encode() + body, hashlib.sha256).hexdigest()
+    assert running.post("/alerts/slack", body, form, **_slack_headers(old, replayed)).status == 401
     answer = running.post("/alerts/slack", body, form, **_slack_headers(stamp, signed))
     assert answer.json["text"] == "ben is on it."
     assert running.get(f"/api/v1/incidents/{found['id']}").json["acknowledged"]["by"] == "ben"

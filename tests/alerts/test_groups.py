@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 from headcount_alerts.decision import Step
@@ -17,6 +19,7 @@ from headcount_alerts.message import document_of
 from headcount_alerts.origins import Dispatch, StoredOrigins
 from headcount_alerts.routing import Routing
 from headcount_alerts.settings import load_alerts
+from headcount_alerts.silence import Matcher, parse_matcher
 from headcount_alerts.text import Texts
 from headcount_collector.evidence.record import AttributeValue, Record, export_request
 from headcount_collector.judge.policy import Policy
@@ -143,12 +146,12 @@ def grouped(url: str, **route: Any) -> dict[str, Any]:
 
 
 def test_a_route_groups_by_labels_and_a_restart_keeps_the_group(store: Store, server: Peer) -> None:
-    settings = grouped(server.url, group=["service", "class"], group_wait="10s")
-    served = Served(store, settings)
+    table = grouped(server.url, group=["service", "class"], group_wait="10s")
+    served = Served(store, table)
     served.restore(0)
     served.tick(0, *(verdict(f"r{n}", session=f"s{n}", service=("ci", "batch")[n % 2]) for n in range(4)))
     assert server.asked == []
-    served = Served(store, settings)
+    served = Served(store, table)
     served.restore(5)
     served.tick(6, verdict("r4", 6, session="s4", service="ci"))
     served.tick(10)
@@ -159,6 +162,21 @@ def test_a_route_groups_by_labels_and_a_restart_keeps_the_group(store: Store, se
         "group:route:service=batch, class=done_but_not_forwarded",
         "group:route:service=ci, class=done_but_not_forwarded",
     ]
+
+
+def test_quotes_are_read_as_alertmanager_reads_them() -> None:
+    read = parse_matcher(r'agent=~"re\d+\"x\\n\n"')
+    assert read == Matcher("agent", "=~", 're\\d+"x\\n\n')
+    assert parse_matcher(str(read)) == read
+    assert parse_matcher(r"agent='a\nb'").value == r"a\nb"
+    assert parse_matcher('session.team !~ "red|green"') == Matcher("session.team", "!~", "red|green")
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(max_size=30))
+def test_any_value_survives_being_written_and_read(value: str) -> None:
+    matcher = Matcher("agent", "=", value)
+    assert parse_matcher(str(matcher)) == matcher
 
 
 def test_groups_are_inherited_and_their_labels_are_checked() -> None:
@@ -204,16 +222,16 @@ def test_environment_and_session_attributes_come_from_the_dispatch(store: Store)
 def test_routes_and_silences_match_what_the_dispatch_said(store: Store, server: Peer) -> None:
     at = dispatched(store, "r1", "s1", **{"deployment.environment.name": "prod", "session.team": "blue"})
     receipts = Receipts("r1", dispatch_at=at)
-    settings = grouped(server.url)
-    settings["receivers"]["boss"] = {"channels": [{"type": "webhook", "url": f"{server.url}/boss"}]}
-    settings["route"]["routes"] = [
+    table = grouped(server.url)
+    table["receivers"]["boss"] = {"channels": [{"type": "webhook", "url": f"{server.url}/boss"}]}
+    table["route"]["routes"] = [
         {"match": ["environment=prod", "session.team!~red|green"], "receiver": "boss"}
     ]
-    served = Served(store, settings)
+    served = Served(store, table)
     served.restore(0)
     served.tick(0, verdict("r1", receipts=receipts), verdict("r2", session="s2"))
     assert sorted(steps(server)) == [("/boss", "notified"), ("/chat", "notified")]
-    served = Served(store, settings)
+    served = Served(store, table)
     served.restore(5)
     (incident,) = [i for i in served.alerts.ladder.open.values() if i.session == "s1"]
     assert [path.receiver for path in served.alerts.routing.paths(incident)] == ["boss"]

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from headcount_collector.derive.loader import FactsLoader, RunKey
 from headcount_collector.store import Store, migrate
 from headcount_collector.store.attach import attach, backfill, recognise
 from tests.collector.clickhouse_endpoint import Endpoint, clickhouse_endpoint
 from tests.collector.otelcol import collecting, free_port, program
+from tests.collector.otlp_messages import request, span
 from tests.collector.running import eventually
-from tests.collector.test_otelcol import send
+from tests.collector.test_otelcol import post, send
 
 PER_REQUEST = 100
+NO_CONTENT = "transform/no_content"
+SCALE = (Path(__file__).parents[2] / "docs/scale.md").read_text()
+
+
+def processor_of_the_docs(name: str) -> Any:
+    """Return a processor as docs/scale.md configures it."""
+    (found,) = (text for text in re.findall(r"```yaml\n(.*?)```", SCALE, re.DOTALL) if name in text)
+    return yaml.safe_load(found)["processors"][name]
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +54,12 @@ def port(endpoint: Endpoint, tmp_path_factory: pytest.TempPathFactory) -> Iterat
                 "ttl": "72h",
             }
         },
-        "service": {"pipelines": {"traces": {"receivers": ["otlp"], "exporters": ["clickhouse"]}}},
+        "processors": {NO_CONTENT: processor_of_the_docs(NO_CONTENT)},
+        "service": {
+            "pipelines": {
+                "traces": {"receivers": ["otlp"], "processors": [NO_CONTENT], "exporters": ["clickhouse"]}
+            }
+        },
     }
     with collecting(tmp_path_factory.mktemp("otelcol"), config, f"http://127.0.0.1:{port}/"):
         yield port
@@ -81,6 +97,21 @@ def test_its_table_is_recognised_and_what_it_writes_is_judged(
     assert runs_known(store) == 2 * PER_REQUEST
     key = RunKey("before", "before 0.0")
     assert FactsLoader(store).load([key])[key].dispatch is not None
+
+
+def test_content_does_not_get_past_the_processor_of_the_docs(store: Store, port: int) -> None:
+    telling = span("telling")
+    for key in (
+        "user_prompt",
+        "gen_ai.prompt.0.content",
+        "subagent.description",
+        "gen_ai.usage.input_tokens",
+    ):
+        telling.attributes.add(key=key).value.string_value = "x"
+    telling.events.add(name="e").attributes.add(key="gen_ai.output.messages").value.string_value = "x"
+    post(port, request([telling]).SerializeToString())
+    asked = "SELECT SpanAttributes, Events.Attributes FROM otel_traces WHERE SpanName = 'telling'"
+    assert eventually(lambda: store.query(asked)) == [({"gen_ai.usage.input_tokens": "x"}, [{}])]
 
 
 def test_its_columns_are_those_of_our_own_table(store: Store) -> None:

@@ -72,7 +72,11 @@ def send(port: int, name: str, number: int) -> None:
         )
         for one in range(SPANS)
     ]
-    body = export_request(records).SerializeToString()
+    post(port, export_request(records).SerializeToString())
+
+
+def post(port: int, body: bytes) -> None:
+    """Send the Collector a body; it answers when it has queued it."""
     url = f"http://127.0.0.1:{port}/v1/traces"
     urlopen(Request(url, body, {"Content-Type": "application/x-protobuf"}), timeout=PATIENCE_S).close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import yaml
 
 from headcount_collector.settings import load_settings
 from headcount_collector.store import Store, migrate
-from headcount_collector.store.content import CONTENT_ATTRIBUTES
+from headcount_collector.store.content import CONTENT_ATTRIBUTES, content_pattern
+from tests.collector.otelcol import program
 
 DOCS = Path(__file__).parents[2] / "docs"
 SCALE = (DOCS / "scale.md").read_text()
@@ -44,10 +46,41 @@ def test_every_pipeline_names_parts_that_are_there_and_no_part_is_idle(text: str
     for kind, names in used.items():
         assert names == set(config[kind])
     assert set(config["service"].get("extensions", ())) == set(config.get("extensions", ()))
-    for part in config.get("processors", {}):
-        if part.startswith("attributes/"):
-            for action in config["processors"][part]["actions"]:
-                assert action["key"] in CONTENT_ATTRIBUTES
+
+
+def test_the_gateway_drops_what_our_own_intake_drops() -> None:
+    pattern = content_pattern(CONTENT_ATTRIBUTES)
+    (gateway,) = (text for text in blocks("yaml") if "transform/no_content" in text)
+    assert yaml.safe_load(gateway)["processors"]["transform/no_content"]["trace_statements"] == [
+        f'delete_matching_keys({place}.attributes, "{pattern}")'
+        for place in ("resource", "span", "spanevent")
+    ]
+
+
+@pytest.mark.parametrize("text", blocks("yaml"))
+def test_a_collector_accepts_every_pipeline(text: str, tmp_path: Path) -> None:
+    otelcol = program("otelcol")
+    config: dict[str, Any] = yaml.safe_load(text)
+    if balancing := config["exporters"].pop(
+        "loadbalancing", None
+    ):  # which is not built in: what it sends by is
+        config["exporters"]["otlp_grpc"] = {
+            **balancing["protocol"]["otlp"],
+            "endpoint": "gateways.internal:4317",
+        }
+        config["service"]["pipelines"]["traces"]["exporters"] = ["otlp_grpc"]
+    if (storage := config.get("extensions", {}).get("file_storage")) is not None:
+        storage["directory"] = str(tmp_path)
+    file = tmp_path / "config.yaml"
+    file.write_text(yaml.safe_dump(config))
+    said = subprocess.run(
+        [otelcol, "validate", "--config", file],
+        env={"CLICKHOUSE_PASSWORD": "secret"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said.returncode == 0, said.stderr
 
 
 def test_the_servers_configuration_has_two_replicas_of_each_shard_of_the_cluster() -> None:

@@ -41,6 +41,14 @@ def test_joined_bodies_become_rows_with_the_receivers_time(store: Store) -> None
     ]
 
 
+def test_the_engine_holds_no_more_than_a_laptop_has(store: Store) -> None:
+    caches = store.query(
+        "SELECT sum(toUInt64(value)) FROM system.server_settings WHERE name IN ('mark_cache_size',"
+        " 'primary_index_cache_size', 'index_mark_cache_size', 'uncompressed_cache_size', 'query_condition_cache_size')"
+    )
+    assert 0 < caches[0][0] < 1024**3
+
+
 def test_a_second_database_of_the_same_engine_is_its_own(store: Store) -> None:
     migrate(store)
     other = store.with_database("case_1")

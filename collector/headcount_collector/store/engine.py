@@ -21,6 +21,18 @@ Settings = Mapping[str, object]
 _MESSAGE_SCHEMA = files(__package__).joinpath("schema/otlp_request.proto")
 
 
+# What the embedded engine may hold, in bytes: its own defaults are those of a server, 5 GiB a cache, and marks are many
+# in tables of small granules. Merges that would need more wait.
+_BOUNDS = {
+    "mark_cache_size": 384 * 1024**2,
+    "primary_index_cache_size": 256 * 1024**2,
+    "index_mark_cache_size": 64 * 1024**2,
+    "query_condition_cache_size": 32 * 1024**2,
+    "compiled_expression_cache_size": 32 * 1024**2,
+    "merges_mutations_memory_usage_soft_limit": 512 * 1024**2,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Engine:
     """What the store needs of an engine: open a handle, and the settings with which it reads our protobuf message."""
@@ -34,7 +46,9 @@ def embedded(path: str, backups: Path | None = None) -> Engine:
 
     The engine writes and reads backups below `backups` only, and not at all where it is None.
     """
-    options = None if backups is None else {"backups.allowed_path": str(backups.resolve())}
+    options = {name: str(size) for name, size in _BOUNDS.items()}
+    if backups is not None:
+        options["backups.allowed_path"] = str(backups.resolve())
 
     def connect(settings: Settings) -> Client:
         return clickhouse_connect.get_client(

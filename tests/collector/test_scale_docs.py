@@ -113,6 +113,22 @@ def test_the_engine_parses_every_grant_and_knows_every_setting(store: Store) -> 
         ]
 
 
+@pytest.mark.parametrize(
+    ("user", "folders"), [("headcount", ("collector", "alerts")), ("grafana", ("dashboards",))]
+)
+def test_every_system_table_that_is_read_is_granted(user: str, folders: tuple[str, ...]) -> None:
+    read = {
+        found
+        for folder in folders
+        for kind in ("py", "sql")
+        for file in (DOCS.parent / folder).rglob(f"*.{kind}")
+        for found in re.findall(r"(?:FROM|JOIN) system\.(\w+)", file.read_text())
+    }
+    granted = set(re.findall(rf"GRANT SELECT ON system\.(\w+) TO {user};", SCALE))
+    assert read
+    assert read <= granted
+
+
 def test_the_commands_are_ours() -> None:
     for line in "\n".join(blocks("sh")).splitlines():
         assert re.match(r"headcount (schema attach|serve) ", line)

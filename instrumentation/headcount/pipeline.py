@@ -115,7 +115,8 @@ class Pipeline:
         the twin must not be counted as one more GenAI operation.
         """
         cleaned = wire.clean(attributes)
-        span = self.tracer().start_span(
+        tracer = self.tracer()
+        span = tracer.start_span(
             name,
             context=around,
             attributes={wire.EVENT: event, wire.PHASE: wire.PENDING, **cleaned, **wire.clean(genai)},
@@ -124,7 +125,7 @@ class Pipeline:
         )
         if not isinstance(span, Span):
             raise TypeError(f"the tracer gave a {type(span).__name__}, which records nothing")
-        self._twin(span, begins or event, cleaned)
+        self._twin(span, tracer, begins or event, cleaned)
         return span
 
     def close(self, span: Span, attributes: Mapping[str, wire.Value], *, failed: bool = False) -> None:
@@ -161,12 +162,12 @@ class Pipeline:
         self.sink.after_fork()
 
     @guarded(nothing)
-    def _twin(self, span: Span, event: str, attributes: dict[str, wire.Clean]) -> None:
+    def _twin(self, span: Span, tracer: Tracer, event: str, attributes: dict[str, wire.Clean]) -> None:
         real = span.get_span_context()
         self.sink.put(
             ReadableSpan(
                 name=f"subagent.{event}",
-                context=_beside(real, self.tracer()),
+                context=_beside(real, tracer),
                 parent=real,
                 resource=span.resource,
                 attributes=self._number({wire.EVENT: event, wire.PHASE: wire.PENDING, **attributes}),

@@ -10,13 +10,16 @@ from random import Random
 
 import pytest
 
-from headcount_collector.evidence import export_request, records_from_hook
+from headcount_collector.evidence import TranscriptFolder, export_request, records_from_hook
+from headcount_collector.evidence.claude_code_transcript import records_from_transcript
 from headcount_collector.judge.policy import Policy
 from headcount_collector.judge.verdict import Verdict
 from headcount_collector.receive.otlp_json import request_from_json
 from headcount_collector.store.client import Store
 from headcount_collector.store.migrate import migrate
 from headcount_collector.watch.tick import Tick
+
+from .transcripts import lay_out
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "claude-code"
 SECOND = 1_000_000_000
@@ -114,6 +117,35 @@ def test_the_interrupted_call_in_the_mute_teammates_recording_was_cancelled_by_i
     judged.take(told)
     verdict = judged.at(told[-1][0])["toolu_71a611046a144bb9b96f"]
     assert (verdict.status, verdict.outcome) == ("completed", "cancelled")
+
+
+@pytest.mark.parametrize("told_by", ["hooks", "hooks and notes", "transcripts", "all"])
+def test_an_agent_that_is_asked_again_works_in_a_run_of_its_own(
+    judged: Judged, tmp_path: Path, told_by: str
+) -> None:
+    """Recorded: an agent's answer, a message that wakes it, a second answer that a notice brings."""
+    main = lay_out("resume", tmp_path)
+    told = [
+        (at, {**body, "transcript_path": str(main)} if "transcript_path" in body else body)
+        for at, body in calls("resume")
+    ]
+    disk = TranscriptFolder() if told_by in ("hooks and notes", "all") else None
+    records = [record for at, body in told for record in records_from_hook(body, at, disk=disk)]
+    if told_by == "transcripts":
+        records = []
+    if told_by in ("transcripts", "all"):
+        records += records_from_transcript(main)
+    judged.commit([export_request([record]).SerializeToString() for record in records], told[-1][0])
+    verdicts = judged.at(told[-1][0] + 3600 * SECOND)
+    first, second = "toolu_3d62097c10494971a49b", "toolu_83cd5bf1766f4ad2abb5"
+    assert {run: (v.status, v.mode) for run, v in verdicts.items() if v.dispatched} == {
+        first: ("completed", "foreground"),
+        second: ("completed", "background"),
+    }
+    if told_by != "hooks":
+        # Hooks alone name the agent; calls are counted by name, so there they count for the later run.
+        assert (verdicts[first].tool_calls, verdicts[second].tool_calls) == (1, 0)
+    assert [s.name for v in verdicts.values() for s in v.signals if s.severity != "info"] == []
 
 
 @pytest.mark.parametrize("case", ["plain", "background"])

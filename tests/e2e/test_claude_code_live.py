@@ -22,7 +22,7 @@ def program() -> str | None:
     """Return the real program: from npm, from the wheel of its SDK, or whatever the machine has."""
     chosen = os.environ.get("HEADCOUNT_TEST_CLAUDE")
     npm = ADAPTERS / "claude-code" / "node_modules" / ".bin" / "claude"
-    bundled = sorted(ADAPTERS.glob("claude-agent-sdk/lib/*/site-packages/claude_agent_sdk/_bundled/claude"))
+    bundled = sorted(ADAPTERS.glob("*/lib/*/site-packages/claude_agent_sdk/_bundled/claude"))
     return next(
         (str(path) for path in (chosen, npm, *bundled) if path and Path(path).exists()), None
     ) or shutil.which("claude")

@@ -28,7 +28,9 @@ fires no Stop; the next prompt continues the turn.
 
 *Left out.* Permission dialogs: hooks tell when one opens, none tells when it is answered, and a long command after
 a quick yes would look like a person who is waited for. They count as signs of life. Agents of the harness itself
-(without a type) are nobody's obligation. A resumed agent continues its run: that it is a new one cannot be seen.
+(without a type) are nobody's obligation.
+
+*Resumes.* A message to an agent that had ended wakes it; the answer to that call says so, and the call is a new run's id.
 
 Prompts, results, messages and tool inputs never leave this module, only sizes, digests, names and places; a
 description does with content capture on.
@@ -80,6 +82,8 @@ def _before_tool(hook: Hook) -> list[Record]:
 def _after_tool(hook: Hook) -> list[Record]:
     if hook.dispatches:
         return owner.answered(hook)
+    if hook.tool == "SendMessage" and "resumedAgentId" in hook.response:
+        return owner.resumed(hook)
     read = _ANSWERS.get(hook.tool)
     return read(hook) if read is not None else []
 
@@ -97,7 +101,8 @@ def _child_before_tool(hook: Hook) -> list[Record]:
 
 
 def _child_after_tool(hook: Hook) -> list[Record]:
-    return child.tool_ended(hook) + (_after_tool(hook) if hook.tool != "SendMessage" else [])
+    own_words = hook.tool == "SendMessage" and "resumedAgentId" not in hook.response
+    return child.tool_ended(hook) + ([] if own_words else _after_tool(hook))
 
 
 def _child_after_failure(hook: Hook) -> list[Record]:

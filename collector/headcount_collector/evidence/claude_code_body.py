@@ -45,6 +45,9 @@ class Disk(Protocol):
     def join_of_agent(self, transcript_path: str, session: str, agent_id: str) -> Join | None:
         """Return the call that dispatched an agent, None where it is not told."""
 
+    def resumed(self, session: str, agent_id: str, call: str) -> None:
+        """Take note that an agent works for another call from now on."""
+
     def absorbed(self, transcript_path: str, received_ns: int) -> Sequence[Absorbed]:
         """Return the notifications that the agent of this transcript took up in the middle of its turns."""
 

@@ -69,11 +69,15 @@ class TranscriptFolder:
         call = _dispatching_call(main.with_suffix("") / "subagents" / f"agent-{agent_id}.meta.json")
         if call is None:
             return None
+        self.resumed(session, agent_id, call)
+        return Joined(call, news=True)
+
+    def resumed(self, session: str, agent_id: str, call: str) -> None:
+        """Take note of the call that an agent works for: the harness's own note keeps the first."""
         with self._lock:
-            self._calls[key] = call
+            self._calls[session, agent_id] = call
             while len(self._calls) > _KNOWN_LIMIT:
                 self._calls.popitem(last=False)
-        return Joined(call, news=True)
 
     def absorbed(self, transcript_path: str, received_ns: int) -> list[TakenUp]:
         """Return the notifications that the agent of this transcript took up in the middle of its turns.

@@ -29,7 +29,7 @@ _USER_EXITS = frozenset({"prompt_input_exit", "logout", "clear", "resume"})
 
 def dispatched(hook: Hook) -> list[Record]:
     """PreToolUse of a dispatching call: the obligation exists, the child has no id yet."""
-    return [_dispatch(hook, mode="background" if _asked_background(hook) else "foreground")]
+    return [_dispatch(hook)]
 
 
 def answered(hook: Hook) -> list[Record]:
@@ -41,7 +41,7 @@ def answered(hook: Hook) -> list[Record]:
         return _launched(hook)
     if status == "teammate_spawned":
         return _spawned(hook)
-    return [_dispatch(hook, mode=None, at_ns=hook.began_ns)]
+    return [_dispatch(hook, at_ns=hook.began_ns)]
 
 
 def failed(hook: Hook) -> list[Record]:
@@ -49,7 +49,7 @@ def failed(hook: Hook) -> list[Record]:
     interrupted = hook.body.get("is_interrupt") is True
     outcome = "cancelled" if interrupted else "error"
     told: Attributes = {wire.OUTCOME: outcome, wire.RESULT_SIZE: 0}
-    found = [_dispatch(hook, mode=None, at_ns=hook.began_ns)]
+    found = [_dispatch(hook, at_ns=hook.began_ns)]
     if interrupted:
         attributes: Attributes = {wire.KILL_ACTOR: "user", wire.KILL_RULE: "interrupt", wire.RESULT_SIZE: 0}
         found.append(hook.record("kill", hook.call, attributes))
@@ -59,7 +59,7 @@ def failed(hook: Hook) -> list[Record]:
 def denied(hook: Hook) -> list[Record]:
     """PermissionDenied of a dispatching call: no launch, and the owner is told so in the call's answer."""
     return [
-        _dispatch(hook, mode=None),
+        _dispatch(hook),
         hook.record("launch", hook.call, {**_owner(hook), wire.LAUNCH_STATE: "rejected"}),
         *_delivered(hook, hook.call, "tool_result", {wire.OUTCOME: "error", wire.RESULT_SIZE: 0}),
     ]
@@ -154,6 +154,32 @@ def session_ended(hook: Hook) -> list[Record]:
     ]
 
 
+def resumed(hook: Hook) -> list[Record]:
+    """PostToolUse of SendMessage to an agent that had ended: it is asked again, which is a run of its own.
+
+    Its id is that of this call, which the notice of its end names. What the agent says from now on belongs to it.
+    """
+    agent, call = name_at(hook.response, "resumedAgentId"), hook.call
+    if agent is None or call is None:
+        return []
+    if hook.disk is not None:
+        hook.disk.resumed(hook.session, agent, call)
+    message = text_at(hook.input, "message")
+    names: Attributes = {wire.ALIAS: (agent,), wire.CHILD_SESSION: agent, wire.CHANNEL: "notification"}
+    told: Attributes = {
+        **_owner(hook),
+        **names,
+        wire.PARENT_RUN: hook.speaker.run if hook.speaker is not None else None,
+        wire.MODE: "background",
+        wire.PROMPT_DIGEST: normalised_digest(message) if message else None,
+    }
+    launch: Attributes = {**_owner(hook), **names, wire.LAUNCH_STATE: "registered", wire.MODE: "background"}
+    return [
+        hook.record("dispatch", call, told, at_ns=hook.began_ns),
+        hook.record("launch", call, launch),
+    ]
+
+
 def stopped_task(hook: Hook) -> list[Record]:
     """PostToolUse of TaskStop on an agent: its owner ended it."""
     kind = text_at(hook.response, "task_type") or ""
@@ -175,19 +201,18 @@ def polled_task(hook: Hook) -> list[Record]:
     return _delivered(hook, run, "polled", told)
 
 
-def _dispatch(
-    hook: Hook, mode: str | None, *, at_ns: int | None = None, told: Attributes | None = None
-) -> Record:
+def _dispatch(hook: Hook, *, at_ns: int | None = None, told: Attributes | None = None) -> Record:
     """The dispatch, at the hook's time or when the call began: the answer to a call proves it as well.
 
-    The second witness keeps the obligation where the first hook was lost; harnesses do not retry.
+    The second witness keeps the obligation where the first hook was lost; harnesses do not retry. Which of the two is
+    dated first is a matter of milliseconds, so both say the mode that was asked for; what came of it, the launch says.
     """
     description, prompt = text_at(hook.input, "description"), text_at(hook.input, "prompt")
     attributes: Attributes = {
         **_owner(hook),
         wire.PARENT_RUN: hook.speaker.run if hook.speaker is not None else None,
         wire.AGENT: name_at(hook.input, "subagent_type"),
-        wire.MODE: mode or ("background" if _asked_background(hook) else "foreground"),
+        wire.MODE: "background" if _asked_background(hook) else "foreground",
         wire.DESCRIPTION: description[:DESCRIPTION_LIMIT] if description and hook.capture_content else None,
         wire.DESCRIPTION_DIGEST: normalised_digest(description) if description else None,
         wire.PROMPT_DIGEST: normalised_digest(prompt) if prompt else None,
@@ -204,7 +229,6 @@ def _returned(hook: Hook) -> list[Record]:
     found = [
         _dispatch(
             hook,
-            mode="foreground",
             at_ns=hook.began_ns,
             told={**names, wire.CHANNEL: "tool_result", wire.RESPONSE_MODEL: model},
         )
@@ -243,7 +267,7 @@ def _registered(
     known: Attributes = {wire.ALIAS: names or None, wire.CHILD_SESSION: child, wire.CHANNEL: channel}
     launch: Attributes = {**_owner(hook), **known, wire.LAUNCH_STATE: "registered", wire.MODE: mode}
     return [
-        _dispatch(hook, mode, at_ns=hook.began_ns, told={**known, wire.RESPONSE_MODEL: model}),
+        _dispatch(hook, at_ns=hook.began_ns, told={**known, wire.RESPONSE_MODEL: model}),
         hook.record("launch", hook.call, launch),
     ]
 

@@ -5,7 +5,7 @@ the words of the hook that would have said it, so that there is one reading of t
 first tokens, output, and the moment at which a notice was queued. Each line has a time of its own, and the same file
 read twice gives the same records. A file that is no transcript gives none.
 
-A child that is asked again after its answer works in a new run, `<agent>#2`. No line tells what the owner believes to
+A child that is asked again after its answer works in a new run: that of the call which woke it, else `<agent>#2`. No line tells what the owner believes to
 be owed at the end of a turn, so no final is stated.
 """
 
@@ -65,12 +65,12 @@ class _Child:
 
     agent: str
     run: str
-    resumed_ns: list[int] = field(default_factory=list)
+    resumes: list[tuple[int, str]] = field(default_factory=list)
+    """When it was asked again, and the run's id."""
 
     def run_at(self, at_ns: int) -> str | None:
         """Return the run of a resume that this moment belongs to; None for the first."""
-        turns = sum(resumed <= at_ns for resumed in self.resumed_ns)
-        return f"{self.agent}#{turns + 1}" if turns else None
+        return next((run for since, run in reversed(self.resumes) if since <= at_ns), None)
 
 
 class _Reading:
@@ -80,6 +80,9 @@ class _Reading:
         self._capture = capture_content
         self._disk = TranscriptFolder()
         self._children: dict[str, _Child] = {}
+        self._called_at: dict[str, int] = {}
+        self._woken: dict[str, list[tuple[int, str]]] = {}
+        """By agent: when it was woken, and by which call."""
         self._calls: dict[str, Mapping[str, object]] = {}
 
     def owner(self) -> Iterator[Record]:
@@ -104,14 +107,14 @@ class _Reading:
         kind = name_at(meta, "agentType") or name_at(meta, "customAgentType") or "subagent"
         speaks = {"agent_id": agent, "agent_type": kind}
         self._children[agent] = child = _Child(agent, name_at(meta, "toolUseId") or agent)
+        child.resumes.extend(self._woken.get(agent, ()))
         heard, tokens, told, answered = False, 0, dict[str, int](), False
         for line, at_ns in self._dated(path):
             text = _prompt(line)
             if not heard:
                 yield from self._hook({"hook_event_name": "SubagentStart", **speaks}, at_ns)
                 heard = True
-            elif answered and text and not text.startswith(_NOTICE):
-                child.resumed_ns.append(at_ns)
+            elif answered and text and not text.startswith(_NOTICE) and agent not in self._woken:
                 yield self._resume(child, kind, at_ns)
                 yield from self._hook({"hook_event_name": "SubagentStart", **speaks}, at_ns)
             yield from self._of_line(line, at_ns, speaks)
@@ -151,8 +154,10 @@ class _Reading:
                 yield replace(record, run=run, attributes=told)
 
     def _resume(self, child: _Child, kind: str, at_ns: int) -> Record:
+        """Begin another run of a child of which no call tells who woke it."""
+        run = f"{child.agent}#{len(child.resumes) + 2}"
+        child.resumes.append((at_ns, run))
         told = {wire.AGENT: kind, wire.MODE: "background", wire.CHILD_SESSION: child.agent}
-        run = f"{child.agent}#{len(child.resumed_ns) + 1}"
         return Hook({}, at_ns, self._session, None).record("dispatch", run, told)
 
     def _of_line(self, line: Mapping[str, object], at_ns: int, speaks: Mapping[str, str]) -> Iterator[Record]:
@@ -181,6 +186,7 @@ class _Reading:
         speaks: Mapping[str, str],
     ) -> Iterator[Record]:
         if block.get("type") == "tool_use" and (call := name_at(block, "id")):
+            self._called_at[call] = at_ns
             self._calls[call] = {
                 "tool_name": block.get("name"),
                 "tool_input": block.get("input"),
@@ -196,6 +202,9 @@ class _Reading:
                 body |= {"hook_event_name": "PostToolUseFailure", "error": content_text(block.get("content"))}
             else:
                 answer = line.get("toolUseResult")
+                woken = name_at(answer, "resumedAgentId") if isinstance(answer, dict) else None
+                if woken is not None:
+                    self._woken.setdefault(woken, []).append((self._called_at.get(call, at_ns), call))
                 body |= {"hook_event_name": "PostToolUse", "tool_response": answer or {}}
             yield from self._hook(body, at_ns)
 
@@ -225,6 +234,9 @@ class _OnlyJoins:
 
     def __init__(self, disk: TranscriptFolder) -> None:
         self.join_of_agent = disk.join_of_agent
+
+    def resumed(self, session: str, agent_id: str, call: str) -> None:
+        """Take no note: the files are read one after the other, and times tell what belongs to a resume."""
 
     def absorbed(self, transcript_path: str, received_ns: int) -> tuple[()]:
         return ()

@@ -84,6 +84,9 @@ class _OwnNames:
         call = agent_id.removeprefix(f"{self._type}-")
         return Joined(call, news=True) if call and call != agent_id else None
 
+    def resumed(self, session: str, agent_id: str, call: str) -> None:
+        """Take no note: an agent's id names its first call."""
+
     def absorbed(self, transcript_path: str, received_ns: int) -> Sequence[Absorbed]:
         return self._notes.absorbed(transcript_path, received_ns) if self._notes is not None else []
 

@@ -119,8 +119,8 @@ class Alerts:
         lanes, self._lanes = self._lanes, None
         if lanes is not None:
             lanes.close()
-            with self._lock:
-                self._begin_anew()
+        with self._lock:
+            self._begin_anew()
 
     def close(self) -> None:
         """Stop sending; what waits stays in the store."""

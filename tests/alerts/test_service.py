@@ -104,6 +104,23 @@ def test_a_restart_repeats_nothing_and_forgets_nothing(store: Store, server: Pee
     ]
 
 
+def test_a_start_that_failed_half_way_says_nothing_twice(store: Store, server: Peer) -> None:
+    first = Served(store, table(server.url))
+    first.restore(0)
+    first.alerts.postbook.write = _dies  # type: ignore[method-assign]
+    with pytest.raises(_Dies):
+        first.tick(0, verdict())
+    second = Served(store, table(server.url))
+    write, second.alerts.postbook.write = second.alerts.postbook.write, _dies  # type: ignore[method-assign]
+    with pytest.raises(_Dies):
+        second.alerts.start()
+    second.alerts.postbook.write = write  # type: ignore[method-assign]
+    second.alerts.rest()
+    second.restore(1)
+    second.tick(2)
+    assert steps(server) == [("/chat", "notified")]
+
+
 def test_a_decision_that_a_crash_kept_out_of_the_outbox_is_made_up_for(store: Store, server: Peer) -> None:
     first = Served(store, table(server.url))
     first.restore(0)

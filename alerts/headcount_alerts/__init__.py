@@ -1,1 +1,1 @@
-"""Incidents, routing and channels (to come)."""
+"""Incidents: who is told of what, when, by which channel, and what ends it."""

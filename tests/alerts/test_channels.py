@@ -29,7 +29,7 @@ from headcount_alerts.channels.webhook import BadSignature, WebhookChannel, veri
 from headcount_alerts.errors import AlertsConfigError, ChannelError
 from headcount_alerts.text import Texts
 
-from .peers import Said, SlackApi, peer, said_json
+from .peers import Asked, Said, SlackApi, peer, said_json
 from .test_text import CONDITIONS, HOSTILE, incident, message
 
 TEXTS = Texts()
@@ -283,6 +283,21 @@ def test_apprise_reaches_services_that_one_can_host(name: str, url: str, path: s
         (asked,) = server.asked
     assert asked.path == path
     assert holds(asked)
+
+
+def test_a_service_that_does_not_answer_is_waited_for_as_long_as_was_said() -> None:
+    release = threading.Event()
+
+    def silent(asked: Asked) -> Said:
+        release.wait(60)
+        return Said()
+
+    with peer(silent) as server:
+        channel = AppriseChannel(f"json://{server.url.removeprefix('http://')}/", TEXTS, timeout_s=0.2)
+        with pytest.raises(ChannelError) as caught:
+            channel.send(parcel())
+        release.set()
+    assert caught.value.retryable
 
 
 def test_apprise_says_why_a_message_did_not_go() -> None:

@@ -26,11 +26,12 @@ class AppriseChannel:
 
     updates = False
 
-    def __init__(self, url: str, texts: Texts) -> None:
+    def __init__(self, url: str, texts: Texts, *, timeout_s: float = 10.0) -> None:
         self._texts = texts
+        self._timeout_s = timeout_s
         self._url = url
         self._scheme = url.partition(":")[0].lower()
-        target = _target(url)
+        target = _target(url, timeout_s)
         if target is None:
             raise AlertsConfigError(
                 f"apprise does not understand a URL that begins with {self._scheme}://; "
@@ -59,7 +60,7 @@ class AppriseChannel:
         if self._scheme != _PAGERDUTY or "dedup=" in self._url:
             return self._target
         more = f"{'&' if '?' in self._url else '?'}action=map&dedup=headcount-{document['incident']}"
-        return _target(self._url + more) or self._target
+        return _target(self._url + more, self._timeout_s) or self._target
 
     def _refused(self, answers: list[Answer], reason: str) -> ChannelError:
         refusals = [answer for answer in answers if not answer.taken]
@@ -79,10 +80,11 @@ class AppriseChannel:
         return "markdown", apprise.NotifyFormat.MARKDOWN
 
 
-def _target(url: str) -> apprise.Apprise | None:
+def _target(url: str, timeout_s: float) -> apprise.Apprise | None:
     target = apprise.Apprise(asset=apprise.AppriseAsset(app_id="headcount", app_desc="headcount"))
     if not target.add(url):
         return None
+    target[0].socket_connect_timeout = target[0].socket_read_timeout = timeout_s
     target[0].request_rate_per_sec = 0  # the outbox spreads messages; apprise would let each wait by itself
     return target
 

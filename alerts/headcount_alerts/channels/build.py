@@ -85,7 +85,7 @@ def _channel(table: ChannelTable, texts: Texts, nudged: Callable[[Parcel], None]
         case tables.AppriseChannel():
             from headcount_alerts.channels.anything import AppriseChannel
 
-            return AppriseChannel(_given(table, "url"), texts)
+            return AppriseChannel(_given(table, "url"), texts, timeout_s=table.timeout_s)
 
 
 def _given(table: ChannelTable, name: str) -> str:

@@ -87,7 +87,7 @@ def test_what_is_too_much_is_refused_and_taken_in_the_end(running: Running) -> N
             threads = [threading.Thread(target=sender, args=(number,)) for number in range(SENDERS)]
             for thread in threads:
                 thread.start()
-            asked = 0
+            asked, judged = 0, running.collector.watch.health["last_evaluation_at"]
             while any(thread.is_alive() for thread in threads):
                 assert running.get("/api/v1/runs?limit=1").status == 200
                 assert running.get("/healthz").status == 200
@@ -95,6 +95,7 @@ def test_what_is_too_much_is_refused_and_taken_in_the_end(running: Running) -> N
             for thread in threads:
                 thread.join()
     assert failed == []
+    assert running.collector.watch.health["last_evaluation_at"] != judged
     assert asked > 0
     assert answers["http 503"] > 0
     assert answers["grpc RESOURCE_EXHAUSTED"] > 0

@@ -131,14 +131,22 @@ def test_a_project_has_settings_of_its_own_and_a_token_is_named_never_written(ho
     assert not (home / ".claude").exists()
 
 
-def test_a_file_that_is_no_json_is_left_as_it_is(home: Path) -> None:
+@pytest.mark.parametrize("command", ["install", "uninstall", "status"])
+@pytest.mark.parametrize(
+    "text",
+    ['{"hooks": ', "[]", '{"hooks": null}', '{"hooks": {"Stop": {"hooks": []}}}', "\x00", '{"hooks": [1]}'],
+)
+def test_a_file_that_is_no_harnesss_is_refused_and_left_as_it_is(home: Path, text: str, command: str) -> None:
     file = home / ".claude" / "settings.json"
     file.parent.mkdir()
-    file.write_text('{"hooks": ')
-    result = headcount("claude-code", "install")
+    file.write_text(text)
+    result = headcount(
+        "claude-code", command, *(("--url", "http://127.0.0.1:1") if command == "status" else ())
+    )
     assert result.exit_code == 1
-    assert "mend it first" in result.output
-    assert file.read_text() == '{"hooks": '
+    assert "left as it is" in result.output.replace("\n", " ")
+    assert file.read_text() == text
+    assert list(file.parent.iterdir()) == [file]
 
 
 def test_qwen_codes_hooks_go_by_the_command_that_ends_with_zero(home: Path) -> None:

@@ -68,6 +68,11 @@ def read(file: Path) -> Settings:
         raise SettingsFileError(f"{file} is no JSON ({error}); mend it first, it is left as it is") from None
     if not isinstance(found, dict) or not isinstance(found.get("hooks", {}), dict):
         raise SettingsFileError(f"{file} does not look like settings of a harness; it is left as it is")
+    strange = [event for event, entries in found.get("hooks", {}).items() if not isinstance(entries, list)]
+    if strange:
+        raise SettingsFileError(
+            f"{file}: hooks.{strange[0]} is no list, as a harness has it; mend it first, it is left as it is"
+        )
     return found
 
 

@@ -193,6 +193,7 @@ def facts_of(verdict: Verdict) -> dict[str, Any]:
         "service": verdict.service,
         "owner": verdict.owner,
         "mode": verdict.mode,
+        "attended": verdict.attended,
         "description": verdict.description,
         "children": list(verdict.child_sessions),
         "names": list(verdict.names),

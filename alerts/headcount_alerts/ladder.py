@@ -147,7 +147,8 @@ class Ladder:
         return out
 
     def _times(self, incident: Incident) -> Times:
-        times = self._policy.times(incident.session, None, "")
+        attended = any(member.facts.get("attended") for member in incident.members.values())
+        times = self._policy.times(incident.session, None, "", attended)
         window = self._window(incident) if self._window is not None else None
         return times if window is None else replace(times, window=window)
 

@@ -31,6 +31,14 @@ def test_a_page_climbs_three_steps_and_is_quiet_until_it_is_said_again() -> None
     ]
 
 
+def test_an_attended_session_climbs_by_its_own_times() -> None:
+    world = World(Policy.from_mapping({"attended": {"window": "1m"}, "unattended": {"window": "30m"}}))
+    world.at(0, replace(verdict(), attended=True))
+    world.at(0, verdict(run="r2", session="s2"))
+    world.run_out(200)
+    assert world.steps == [(0, "notified"), (0, "notified"), (60, "reminded"), (120, "escalated")]
+
+
 def test_a_warning_is_said_once() -> None:
     world = World()
     world.at(0, verdict(severity="warn"))

@@ -155,6 +155,17 @@ def test_progress_is_told_by_turn_and_to_the_millisecond(log: Log) -> None:
     assert (facts.heard_at, facts.last_activity_at) == (at(10.123), at(50))
 
 
+def test_the_model_that_answered_last_is_told_last_whatever_the_names_and_the_order_of_arrival(
+    log: Log,
+) -> None:
+    ended = {"event": "model_request", "phase": "ended"}
+    log.arrive(50, DISPATCH, {**ended, "time": 40, "resolved_model": "alpha", "turn": "t2"})
+    log.arrive(60, {**ended, "time": 20, "resolved_model": "zeta", "turn": "t1"})
+    assert log.facts().resolved_models == ("zeta", "alpha")
+    log.arrive(70, {**ended, "time": 65, "resolved_model": "middle", "turn": "t2"})
+    assert log.facts().resolved_models == ("alpha", "zeta", "middle")
+
+
 def test_a_nudge_is_no_activity_of_the_child(log: Log) -> None:
     log.arrive(9, DISPATCH, {"event": "nudge", "from": "observer"}, {"event": "message", "from": "owner"})
     assert log.facts().heard_at is None

@@ -144,6 +144,27 @@ def test_order_repetition_and_batches_of_arrival_change_nothing(
         assert there[key] == facts
 
 
+@settings(deadline=None, max_examples=3, suppress_health_check=[*HealthCheck], phases=[Phase.generate])
+@given(seeds=st.lists(st.integers(0, 2**32), min_size=40, max_size=40, unique=True))
+def test_a_loader_that_follows_every_commit_knows_what_a_new_one_reads(twin: Store, seeds: list[int]) -> None:
+    batches: list[list[Record]] = [[] for _ in range(6)]
+    keys = []
+    for seed in seeds:
+        session, chance = f"f{next(_examples)}-{seed}", Random(seed)
+        keys += [RunKey(session, run) for run in RUNS]
+        for arrival in arrivals(seed):
+            batches[chance.randrange(len(batches))].append(of_session(arrival, session))
+    follower, until = FactsLoader(twin, teaches=True), at(ARRIVALS[0])
+    for number, batch in enumerate(batches):
+        commit(twin, batch, ARRIVALS[-1] + next(_examples))
+        after, until = until, at(ARRIVALS[-1] + next(_examples))
+        follower.changed(after, until)
+        there, here = FactsLoader(twin).load(keys), follower.load(keys)
+        assert there.keys() == here.keys()
+        for key, facts in there.items():
+            assert here[key] == facts, f"after commit {number}"
+
+
 JUNK = st.sampled_from(
     ["", "true", "[]", '["x"]', "[[", "nan", "-1", "1e999", "9" * 40, "\0", "é" * 300, "2026-11-30"]
 )

@@ -135,6 +135,7 @@ HISTORY = [
     delivered("waited", "code finder", 900, account=Account(900 * SECOND, 100, {"approval": 750 * SECOND})),
     delivered("open", "code finder", 5000, status="blocked", delivered_at=None),
     delivered("unnamed", "", 7000),
+    delivered("at the desk", "designer", 60, attended=True),
 ]
 
 
@@ -171,7 +172,7 @@ def test_show_tells_the_times_and_where_each_comes_from(running: Running) -> Non
 
 def test_suggest_rests_on_what_delivered_runs_took_and_warns_where_they_are_few(running: Running) -> None:
     found = {one["agent"]: one for one in running.get("/api/v1/policy/suggest").json["agents"]}
-    assert set(found) == {"reviewer", "code finder"}
+    assert set(found) == {"reviewer", "code finder", "designer"}
     reviewer, finder = found["reviewer"], found["code finder"]
     assert (reviewer["runs"], reviewer["p50_s"], reviewer["p95_s"], reviewer["longest_s"]) == (
         101,
@@ -185,13 +186,20 @@ def test_suggest_rests_on_what_delivered_runs_took_and_warns_where_they_are_few(
     assert finder["expected_s"] == 240
 
 
+def test_suggest_compares_with_the_deadline_that_holds_where_such_runs_were(running: Running) -> None:
+    found = {one["agent"]: one for one in running.get("/api/v1/policy/suggest").json["agents"]}
+    policy = Policy.from_mapping(TABLE)
+    assert found["designer"]["current_s"] == policy.times("", "designer", "", True).expected / SECOND
+    assert found["designer"]["current_s"] != policy.times("", "designer", "").expected / SECOND
+
+
 def test_what_suggest_prints_can_be_pasted(running: Running) -> None:
     result = headcount("policy", "suggest", "--url", running.url)
     assert result.exit_code == 0, result.output
     policy = Policy.from_mapping(tomllib.loads(result.stdout)["policy"])
     assert policy.times("", "reviewer", "").expected == 120 * SECOND
     assert policy.times("", "code finder", "").expected == 240 * SECOND
-    assert result.stdout.count("WARNING") == 1
+    assert result.stdout.count("WARNING") == 2
     assert "few runs of code finder" in result.stderr
 
 

@@ -99,6 +99,24 @@ def test_only_what_changed_or_is_due_is_judged(scene: Scene) -> None:
     assert set(scene.evaluate((due - scene.at(0)) / SECOND)[0]) == {"r"}
 
 
+def test_every_evaluation_leaves_a_record_whether_or_not_it_judged_anything(scene: Scene) -> None:
+    scene.commit("dispatch", 0, 0)
+    scene.tick.evaluate(scene.at(1), scene.received, late_ns=7)
+    for second in (2, 3):
+        scene.tick.evaluate(scene.at(second), scene.received)
+    scene.tick.flush()
+    rows = scene.store.query(
+        "SELECT toUnixTimestamp64Nano(at), judged > 0, late_ns, took_ns > 0 FROM evaluation"
+        " WHERE toUnixTimestamp64Nano(at) BETWEEN {first:Int64} AND {last:Int64} ORDER BY at",
+        {"first": scene.at(0), "last": scene.at(60)},
+    )
+    assert rows == [
+        (scene.at(1), True, 7, True),
+        (scene.at(2), False, 0, True),
+        (scene.at(3), False, 0, True),
+    ]
+
+
 def test_a_change_that_rests_on_silence_is_held_while_the_observer_was_blind_and_then_released(
     scene: Scene,
 ) -> None:

@@ -2,38 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
-from typing import TypeVar
 
 from headcount_collector.derive.clocks import Clocks
-from headcount_collector.derive.dated import Dated, one_of_two_witnesses, texts
-from headcount_collector.derive.pairing import Span, spans
-from headcount_collector.derive.pulse import Pulse, Timing, pulse
+from headcount_collector.derive.pulse import Timing, pulse
+from headcount_collector.derive.rare import Rare, extent
 from headcount_collector.derive.rows import ActivityRow, CallRow, EvidenceRow
-from headcount_collector.evidence import wire
-from headcount_collector.judge.facts import (
-    Abort,
-    Dismissal,
-    Dispatch,
-    End,
-    Facts,
-    Forward,
-    Idle,
-    Launch,
-    Poke,
-    ProducerHealth,
-    Receipt,
-    Start,
-    Wait,
-)
-
-T = TypeVar("T")
-
-FREQUENT = frozenset({"tool_call", "model_request", "first_token", "output", "heartbeat", "activity"})
-"""Events that the database keeps as states; as rows they only name an alias or correct a moment."""
+from headcount_collector.judge.facts import Facts, Failure, OpenTool, ProducerHealth, Request
 
 
 @dataclass(slots=True)
@@ -46,6 +22,8 @@ class Sources:
     children: Mapping[str, int] = field(default_factory=dict)
     """Child session key → first moment it was named."""
     dispatched_at: int | None = None
+    wakers: Collection[str] = ()
+    """What its waits name."""
     evidence: list[EvidenceRow] = field(default_factory=list)
     activity: list[ActivityRow] = field(default_factory=list)
     calls: list[CallRow] = field(default_factory=list)
@@ -61,267 +39,80 @@ class Own:
 
     facts: Facts
     request_starts: tuple[int, ...] = ()
+    heard: frozenset[str] = frozenset()
+    """The producers that spoke of it."""
+    child_side: frozenset[str] = frozenset()
+    """Those of them that spoke for the child."""
+
+    def with_clocks(self, clocks: Clocks) -> Own:
+        """Return the same facts with what is known of its producers now."""
+        producers = _producers(self.heard, self.child_side, clocks)
+        if producers != self.facts.producers:
+            self.facts = replace(self.facts, producers=producers)
+        return self
 
 
-def own_facts(sources: Sources, clocks: Clocks) -> Own:
+def own_facts(sources: Sources, rare: Rare, clocks: Clocks) -> Own:
     """Return what the run's own evidence says."""
-    early = [row for row in sources.evidence if row.event in FREQUENT and not row.producer]
-    timing = Timing(clocks, sources.dispatched_at, [row for row in early if row.event_ns > row.received_ns])
-    beat = pulse(sources.activity, sources.calls, timing)
-    records = _rare(sources, timing)
-    foreign_activity = [r.at for r in records if r.row.event == "activity"]
-    by_event: dict[str, list[Dated]] = defaultdict(list)
-    for record in one_of_two_witnesses(records, clocks.skew_ns):
-        by_event[record.row.event].append(record)
-    heard = [*beat.moments, *foreign_activity, *(r.at for r in records if is_child_side(r))]
-    traffic = [*heard, *(r.at for r in records)]
-    dispatch = _dispatch(by_event["dispatch"], clocks)
-    producers = _producers(records, beat, clocks)
+    beat = pulse(sources.activity, sources.calls, Timing(clocks, sources.dispatched_at, rare.early))
+    heard = extent((*beat.moments, *rare.activity))
+    traffic = extent((*heard, *rare.traffic))
+    child_side = rare.child_side.union(beat.last_by_producer)
+    producers = rare.heard | child_side
     facts = Facts(
         session=sources.session,
         run=sources.run,
         names=tuple(sources.names),
         children_keys=_in_order({**beat.children, **sources.children}, beat.children),
-        first_at=min(traffic, default=0),
-        dispatch=dispatch,
-        launches=_launches(by_event["launch"], by_event["dispatch"], dispatch),
-        starts=_starts(by_event["start"]),
-        requests=tuple(
-            sorted(
-                beat.requests,
-                key=lambda request: (
-                    request.at,
-                    request.ended or 0,
-                    request.turn or "",
-                    request.trigger or "",
-                ),
-            )
-        ),
-        open_tools=tuple(
-            sorted(beat.open_tools, key=lambda tool: (tool.at, tool.tool, tool.call or "", tool.ended or 0))
-        ),
-        failures=tuple(
-            sorted(
-                beat.failures,
-                key=lambda failure: (failure.at, failure.tool, failure.error, failure.turn or ""),
-            )
-        ),
+        first_at=traffic[0] if traffic else 0,
+        dispatch=rare.dispatch,
+        launches=rare.launches,
+        starts=rare.starts,
+        requests=tuple(sorted(beat.requests, key=_request_order)),
+        open_tools=tuple(sorted(beat.open_tools, key=_tool_order)),
+        failures=tuple(sorted(beat.failures, key=_failure_order)),
         turns=beat.turns(),
-        waits=tuple(map(_wait, spans(by_event["wait"], _wait_id, _wait_reason))),
-        idles=tuple(map(_idle, by_event["idle"])),
-        pokes=_sorted((_poke(r) for event in ("nudge", "message") for r in by_event[event]), _moment),
-        ends=_sorted((_END[event](r) for event in _END for r in by_event[event]), _moment),
-        aborts=tuple(Abort(r.at, r.text(wire.KILL_ACTOR), r.text(wire.KILL_RULE)) for r in by_event["abort"]),
-        receipts=tuple(map(_receipt, by_event["completion_received"])),
-        forwards=tuple(map(_forward, by_event["completion_forwarded"])),
-        consumptions=tuple(r.at for r in by_event["completion_consumed"] if consumed(r)),
-        dismissals=tuple(
-            Dismissal(r.at, r.text(wire.DISMISS_REASON), r.text(wire.HANDED_TO)) for r in by_event["dismiss"]
-        ),
-        producers=producers,
-        resolved_models=tuple(sorted(beat.models)),
-        heard_at=min(heard, default=None),
-        last_activity_at=max(heard, default=None),
-        last_traffic_at=max(traffic, default=None),
-        closed_calls=beat.closed_calls,
+        waits=rare.waits,
+        idles=rare.idles,
+        pokes=rare.pokes,
+        ends=rare.ends,
+        aborts=rare.aborts,
+        receipts=rare.receipts,
+        forwards=rare.forwards,
+        consumptions=rare.consumptions,
+        dismissals=rare.dismissals,
+        producers=_producers(producers, child_side, clocks),
+        resolved_models=beat.models_in_order(),
+        heard_at=heard[0] if heard else None,
+        last_activity_at=heard[-1] if heard else None,
+        last_traffic_at=traffic[-1] if traffic else None,
+        # The reading asks for what the waits of any run name.
+        closed_calls={call: at for call, at in beat.closed_calls.items() if call in sources.wakers},
         tool_calls=beat.tool_calls,
-        output_tokens=max([beat.output_tokens(), *(r.row.tokens for r in by_event["child_done"])]),
+        output_tokens=max(beat.output_tokens(), rare.tokens),
     )
-    return Own(facts, tuple(sorted(beat.request_starts)))
+    return Own(facts, tuple(sorted(beat.request_starts)), producers, child_side)
 
 
-def is_child_side(record: Dated) -> bool:
-    """Tell whether a rare event comes from the child, and so shows that it lives."""
-    event = record.row.event
-    if event == "wait":
-        return record.attributes.get(wire.WAIT_REASON) != "queue"
-    if event == "message":
-        return record.attributes.get(wire.MESSAGE_FROM) == "child"
-    return event in ("start", "idle", "child_done")
+def _request_order(request: Request) -> tuple[object, ...]:
+    return request.at, request.ended or 0, request.turn or "", request.trigger or ""
 
 
-def consumed(record: Dated) -> bool:
-    """Tell whether a consumption is one: an answer of no output tokens consumed nothing."""
-    return record.number(wire.OUTPUT_TOKENS) != 0
+def _tool_order(tool: OpenTool) -> tuple[object, ...]:
+    return tool.at, tool.tool, tool.call or "", tool.ended or 0
 
 
-def _rare(sources: Sources, timing: Timing) -> list[Dated]:
-    """Date the rare events. A foreign agent span starts and ends the run only if it is the run's own."""
-    dispatched_in = {row.span_id for row in sources.evidence if row.event == "dispatch"} | {""}
-    found = []
-    for row in sources.evidence:
-        if row.event in FREQUENT:
-            continue
-        if row.foreign and row.parent_span_id not in dispatched_in:
-            row = row._replace(event="activity")
-        at = timing.of_row(row)
-        began = at if row.start_ns >= row.event_ns else at - (row.event_ns - row.start_ns)
-        found.append(Dated(at, began, row, row.attributes))
-    return found
+def _failure_order(failure: Failure) -> tuple[object, ...]:
+    return failure.at, failure.tool, failure.error, failure.turn or ""
 
 
-def _dispatch(records: Sequence[Dated], clocks: Clocks) -> Dispatch | None:
-    if not records:
-        return None
-    first = records[0]
-    for other in records[1:]:
-        row, more = first.row, other.row
-        first = replace(
-            first,
-            row=row._replace(
-                owner=row.owner or more.owner,
-                agent=row.agent or more.agent,
-                parent=row.parent or more.parent,
-                producer=row.producer or more.producer,
-            ),
-            attributes={**other.attributes, **{k: v for k, v in first.attributes.items() if v != ""}},
-        )
-    return Dispatch(
-        at=first.at,
-        owner=first.row.owner,
-        parent=first.row.parent or None,
-        agent=first.row.agent or None,
-        service=first.row.service,
-        mode=records[0].text(wire.MODE) or first.text(wire.MODE) or "background",
-        channel=first.text(wire.CHANNEL),
-        can_send=first.flag(wire.CAN_SEND),
-        expected_ns=next((e for e in map(_expected, records) if e is not None), None),
-        max_runtime_ns=first.milliseconds(wire.MAX_RUNTIME_MS),
-        prompt_digest=first.text(wire.PROMPT_DIGEST),
-        description=first.text(wire.DESCRIPTION),
-        description_digest=first.text(wire.DESCRIPTION_DIGEST),
-        replica=first.text(wire.REPLICA),
-        supersedes=tuple(texts(first.attributes.get(wire.SUPERSEDES))),
-        model=first.text(wire.REQUEST_MODEL),
-        attended=first.flag(wire.ATTENDED) or False,
-        producer=first.row.producer,
-    )
-
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def _expected(record: Dated) -> int | None:
-    """Return the deadline as a duration after the dispatch's own event time, whatever its clock says."""
-    text = record.text(wire.EXPECTED_BY)
-    if text is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        return None
-    return (moment - _EPOCH) // timedelta(microseconds=1) * 1000 - record.row.event_ns // 1000 * 1000
-
-
-def _launches(
-    launches: Sequence[Dated], dispatches: Sequence[Dated], dispatch: Dispatch | None
-) -> tuple[Launch, ...]:
-    """Return the launches by time; a later dispatch record that names another mode is a change of mode, too."""
-    mode = dispatch.mode if dispatch else "background"
-    found = []
-    for record in sorted([*launches, *dispatches[1:]], key=lambda r: (r.at, r.row.identity)):
-        said = record.text(wire.MODE)
-        changed = said if said is not None and said != mode else None
-        mode = said or mode
-        if record.row.event == "launch" or changed is not None:
-            state = record.text(wire.LAUNCH_STATE)
-            found.append(Launch(record.at, state, changed, record.number(wire.LAUNCH_CAP)))
-    return tuple(found)
-
-
-def _starts(records: Sequence[Dated]) -> tuple[Start, ...]:
-    found = {Start(r.at, r.number(wire.ATTEMPT) or 1, r.row.producer) for r in records}
-    return _sorted(found, lambda start: (start.at, start.attempt, start.producer))
-
-
-def _wait_id(record: Dated) -> str | None:
-    return record.text(wire.WAIT_ID)
-
-
-def _wait_reason(record: Dated) -> str | None:
-    return record.text(wire.WAIT_REASON)
-
-
-def _wait(span: Span) -> Wait:
-    record = span.record
-    return Wait(
-        at=span.at,
-        reason=_wait_reason(record) or "",
-        closed=span.closed,
-        waker=record.text(wire.WAIT_WAKER),
-        id=_wait_id(record),
-    )
-
-
-def _idle(record: Dated) -> Idle:
-    return Idle(record.at, record.flag(wire.HAS_SUMMARY), record.flag(wire.TURN_ENDED))
-
-
-def _poke(record: Dated) -> Poke:
-    return Poke(record.at, record.row.event, record.text(wire.MESSAGE_FROM))
-
-
-def _done(record: Dated) -> End:
-    outcome = record.text(wire.OUTCOME) or ("ok" if record.text(wire.ERROR) is None else "error")
-    return End(record.at, "child_done", outcome, record.result(), producer=record.row.producer)
-
-
-def _killed(record: Dated) -> End:
-    return End(
-        at=record.at,
-        kind="kill",
-        outcome="killed",
-        result=record.result(),
-        actor=record.text(wire.KILL_ACTOR),
-        rule=record.text(wire.KILL_RULE),
-        limit_ns=record.milliseconds(wire.KILL_LIMIT_MS),
-        producer=record.row.producer,
-    )
-
-
-def _gone(record: Dated) -> End:
-    outcome = record.text(wire.OUTCOME) or "crashed"
-    return End(record.at, "child_gone", outcome, record.result(), producer=record.row.producer)
-
-
-_END: Mapping[str, Callable[[Dated], End]] = {"child_done": _done, "kill": _killed, "child_gone": _gone}
-
-
-def _receipt(record: Dated) -> Receipt:
-    return Receipt(
-        at=record.at,
-        source=record.text(wire.RESULT_SOURCE),
-        outcome=record.text(wire.OUTCOME),
-        result=record.result(),
-        receiver=record.attributes.get(wire.RECEIVER),
-        receiver_session=record.text(wire.RECEIVER_SESSION),
-    )
-
-
-def _forward(record: Dated) -> Forward:
-    return Forward(
-        at=record.at,
-        forwarded=record.flag(wire.FORWARDED) or False,
-        receiver=record.attributes.get(wire.RECEIVER),
-        receiver_session=record.text(wire.RECEIVER_SESSION),
-        final=record.flag(wire.FORWARD_FINAL) or False,
-        error=record.text(wire.ERROR),
-        result=record.result(),
-    )
-
-
-def _producers(records: Iterable[Dated], beat: Pulse, clocks: Clocks) -> tuple[ProducerHealth, ...]:
-    child_side = set(beat.last_by_producer)
-    heard = set(child_side)
-    for record in records:
-        heard.add(record.row.producer)
-        if is_child_side(record):
-            child_side.add(record.row.producer)
-    heard.discard("")
+def _producers(
+    heard: Iterable[str], child_side: frozenset[str], clocks: Clocks
+) -> tuple[ProducerHealth, ...]:
     found = []
     for producer in sorted(heard):
+        if not producer:
+            continue
         clock = clocks.of(producer)
         found.append(
             ProducerHealth(
@@ -340,11 +131,3 @@ def _in_order(children: Mapping[str, int], states: Mapping[str, int]) -> tuple[s
     """Return the child session keys by their first appearance, whichever table saw it."""
     first = {key: min(at, states.get(key, at)) for key, at in children.items()}
     return tuple(sorted(first, key=lambda key: (first[key], key)))
-
-
-def _moment(item: Poke | End) -> tuple[int, str]:
-    return item.at, item.kind
-
-
-def _sorted(items: Iterable[T], key: Callable[[T], tuple[object, ...]]) -> tuple[T, ...]:
-    return tuple(sorted(items, key=key))

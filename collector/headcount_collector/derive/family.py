@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from headcount_collector.derive.clocks import Clocks
@@ -31,6 +31,25 @@ class Kin:
     children: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Near:
+    """The runs that one run's judgement may have to do with."""
+
+    successors: Mapping[str, bool]
+    """Later runs that may make it void, each with whether it names it."""
+    twins: tuple[str, ...]
+    peers: tuple[str, ...]
+    children: tuple[str, ...]
+    descendants: tuple[str, ...]
+    asked_after: frozenset[str]
+    """Those of which it matters what they came to."""
+    seen: frozenset[str]
+    """Those whose evidence is in its facts."""
+
+
+NOBODY = Near({}, (), (), (), (), frozenset(), frozenset())
+
+
 @dataclass(slots=True)
 class Family:
     """The dispatched runs of one session and what relates them."""
@@ -43,6 +62,7 @@ class Family:
     _by_prompt: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     _by_description: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     _superseders: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    _near: dict[str, Near] = field(default_factory=dict)
 
     @classmethod
     def of(cls, names: Names, clocks: Clocks) -> Family:
@@ -71,6 +91,29 @@ class Family:
         for earlier in one.supersedes:
             for run in self.names.claimers(earlier):
                 self._superseders[run].append(one.run)
+
+    def near(self, run: str) -> Near:
+        """Return the runs that one run's judgement may have to do with."""
+        found = self._near.get(run)
+        if found is None:
+            found = self._near[run] = self._find_near(run)
+        return found
+
+    def _find_near(self, run: str) -> Near:
+        successors = self.successors_of(run)
+        twins, peers = tuple(self.twins_of(run)), tuple(self.peers_of(run))
+        children, descendants = tuple(self.children_of(run)), tuple(self.descendants_of(run))
+        seen = {*descendants, *self.namesakes_of(run)}
+        parent = self.parent_of(run)
+        if parent is not None:
+            seen.add(parent)
+        root, numbered, _ = run.rpartition("#")
+        if numbered and root in self.kin:
+            seen.add(root)
+        asked_after = frozenset((*successors, *twins, *peers, *children))
+        if not asked_after and not seen:
+            return NOBODY
+        return Near(successors, twins, peers, children, descendants, asked_after, frozenset(seen))
 
     def runs_in(self, child: str) -> list[str]:
         """Return the runs that a child session serves, by order of dispatch."""

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 from headcount_collector.derive import rows
 from headcount_collector.derive.assemble import Own, Sources, own_facts
+from headcount_collector.derive.books import Book
 from headcount_collector.derive.clocks import Clocks, read_clocks
 from headcount_collector.derive.family import Family
 from headcount_collector.derive.kinds import Kinds
 from headcount_collector.derive.naming import Names, names_of_sessions
 from headcount_collector.derive.neighbours import OF_OWNERS, Circle, neighbours
+from headcount_collector.derive.rare import Rare, rare_facts
 from headcount_collector.derive.rows import Places, RunKey, TouchedRow
 from headcount_collector.derive.split import split
 from headcount_collector.judge.facts import Facts
@@ -21,6 +24,7 @@ from headcount_collector.store.client import Store
 __all__ = ["FactsLoader", "RunKey", "Touched"]
 
 _SECOND = 1_000_000_000
+Asked = tuple[tuple[str, ...], bool]
 _BOOKS = 20_000
 """So many sessions are remembered between two ticks."""
 
@@ -34,40 +38,32 @@ class Touched:
 
 
 @dataclass(slots=True)
-class _Book:
-    """Who is who in one session, as last read."""
-
-    names: Names
-    owner_rows: list[rows.EvidenceRow]
-    producers: frozenset[str]
-    family: Family | None = None
-    family_clocks: tuple[tuple[int, bool], ...] = ()
-
-
-@dataclass(slots=True)
 class _Scene:
-    """What is known of some sessions before the evidence of single runs is read."""
+    """What is known of some sessions since `changed` last looked."""
 
-    names: dict[str, Names]
+    books: dict[str, Book]
     families: dict[str, Family]
-    owner_rows: dict[str, list[rows.EvidenceRow]]
     clocks: Clocks
-    sources: dict[RunKey, Sources] = field(default_factory=dict)
+
+    def names(self, session: str) -> Names | None:
+        book = self.books.get(session)
+        return None if book is None else book.names
 
 
 class FactsLoader:
     """Reads facts set by set: a few queries for any number of runs. Not for two threads at once.
 
-    Who is who in a session is remembered; `changed` drops what new records made old. So one loader either follows
-    every commit through `changed`, or is made for one `load`.
+    Who is who in a session is remembered, and the facts of its runs; `changed` drops what new records made old. So
+    one loader either follows every commit through `changed`, or is made for one `load`.
     """
 
-    def __init__(self, store: Store, *, skew_ns: int = 30 * _SECOND) -> None:
+    def __init__(self, store: Store, *, skew_ns: int = 30 * _SECOND, teaches: bool = False) -> None:
+        """`teaches`: what it learns of kinds of children is stored, for all other loaders."""
         self._store = store
         self._skew_ns = skew_ns
-        self._kinds = Kinds(store)
-        self._books: dict[str, _Book] = {}
-        self._known_clocks = Clocks({}, skew_ns)
+        self._kinds = Kinds(store, stores=teaches)
+        self._books: dict[str, Book] = {}
+        self._scene = self._empty_scene()
 
     def changed(self, after_received_ns: int, until_received_ns: int) -> Touched:
         """Return the runs and owners that the commits in (after, until] spoke of.
@@ -81,10 +77,13 @@ class FactsLoader:
             for row in rows.ask(self._store, "touched", after=after_received_ns, until=until_received_ns)
         ]
         homes = self._homes({row.run for row in found if row.session == "" and row.run})
-        self._known_clocks = Clocks({}, self._skew_ns)
+        self._scene = self._empty_scene()
         for row in found:
+            session = homes.get(row.run, "") if row.session == "" else row.session
             if row.directory:
-                self._books.pop(homes.get(row.run, "") if row.session == "" else row.session, None)
+                self._books.pop(session, None)
+            elif (book := self._books.get(session)) is not None:
+                book.touched(row.run, rare=row.rare or row.session == "")
         runs: set[RunKey] = set()
         gone: set[tuple[str, str]] = set()
         for row in found:
@@ -96,7 +95,7 @@ class FactsLoader:
         owners = frozenset((row.session, row.owner) for row in found if not row.run and not row.gone)
         scene = self._survey({key.session for key in runs} | {session for session, _ in gone})
         for key in list(runs):
-            names = scene.names.get(key.session)
+            names = scene.names(key.session)
             if names is not None:
                 for claimer in names.claimers(key.run):
                     runs.update(RunKey(key.session, name) for name in names.names_of(claimer))
@@ -131,10 +130,7 @@ class FactsLoader:
         placed = {RunKey(key.session or homes.get(key.run, ""), key.run) for key in keys}
         scene = self._survey({key.session for key in placed})
         answer = _with_those_asked_after(scene, {_meant(scene, key) for key in placed})
-        self._read(scene, _with_those_seen(scene, answer))
-        own = {
-            key: own_facts(source, scene.clocks) for key, source in scene.sources.items() if not source.empty
-        }
+        own = self._read(scene, _with_those_seen(scene, answer))
         self._kinds.learn(own.values())
         of_session: dict[str, dict[str, Own]] = defaultdict(dict)
         for key, one in own.items():
@@ -143,24 +139,11 @@ class FactsLoader:
             session: self._circle(scene, session, of_session[session])
             for session in {key.session for key in answer}
         }
-        return {
-            key: replace(
-                own[key].facts,
-                collisions=circles[key.session].collisions(key.run),
-                neighbours=neighbours(own[key], circles[key.session]),
-            )
-            for key in answer
-            if key in own
-        }
+        return {key: _among(own[key], circles[key.session]) for key in answer if key in own}
 
     def _circle(self, scene: _Scene, session: str, own: Mapping[str, Own]) -> Circle:
-        return Circle(
-            family=scene.families[session],
-            own=own,
-            owner_rows=scene.owner_rows.get(session, []),
-            clocks=scene.clocks,
-            kinds=self._kinds,
-        )
+        book, family = scene.books[session], scene.families[session]
+        return Circle(book, family, own, scene.clocks, self._kinds)
 
     def _homes(self, runs: Collection[str]) -> dict[str, str]:
         """Return the session of each run id that was dispatched in one session only."""
@@ -169,29 +152,27 @@ class FactsLoader:
         found = rows.ask(self._store, "homonyms", runs=list(runs))
         return {run: sessions[0] for run, sessions in found if len(sessions) == 1}
 
+    def _empty_scene(self) -> _Scene:
+        return _Scene({}, {}, Clocks({}, self._skew_ns))
+
     def _survey(self, sessions: Collection[str]) -> _Scene:
         """Tell who is who in these sessions; what was read before holds until `changed` hears otherwise."""
-        if not sessions:
-            return _Scene({}, {}, {}, Clocks({}, self._skew_ns))
-        missing = [session for session in sessions if session not in self._books]
-        if len(self._books) + len(missing) > _BOOKS:
-            self._books.clear()
-            missing = list(sessions)
+        scene = self._scene
+        new = [session for session in sessions if session not in scene.books]
+        if not new:
+            return scene
+        missing = [session for session in new if session not in self._books]
         if missing:
             self._books |= self._read_books(missing)
-        books = {session: self._books[session] for session in sessions}
-        clocks = self._clocks(
-            {producer for book in books.values() for producer in book.producers}, self._known_clocks
-        )
-        self._known_clocks = clocks
-        return _Scene(
-            {session: book.names for session, book in books.items()},
-            {session: _family(book, clocks) for session, book in books.items()},
-            {session: book.owner_rows for session, book in books.items()},
-            clocks,
-        )
+        books = {session: self._books[session] for session in new}
+        for session in list(self._books)[: max(0, len(self._books) - _BOOKS)]:
+            del self._books[session]
+        scene.books |= books
+        self._learn_clocks(scene, {producer for book in books.values() for producer in book.producers})
+        scene.families |= {session: book.family_at(scene.clocks) for session, book in books.items()}
+        return scene
 
-    def _read_books(self, sessions: list[str]) -> dict[str, _Book]:
+    def _read_books(self, sessions: list[str]) -> dict[str, Book]:
         records = rows.directory(self._store, sessions)
         names = {session: Names(session) for session in sessions} | names_of_sessions(records)
         owner_rows: dict[str, list[rows.EvidenceRow]] = defaultdict(list)
@@ -201,67 +182,121 @@ class FactsLoader:
             if row.event in OF_OWNERS:
                 owner_rows[row.session].append(row)
         return {
-            session: _Book(book, owner_rows.get(session, []), frozenset(producers.get(session, ())))
+            session: Book(book, owner_rows.get(session, []), frozenset(producers.get(session, ())))
             for session, book in names.items()
         }
 
-    def _read(self, scene: _Scene, runs: Collection[RunKey]) -> None:
-        """Read the evidence of these runs, under all their names, and deal it out."""
-        places = self._places(scene, runs)
-        evidence = rows.evidence(self._store, places)
-        activity = rows.activity(self._store, places)
-        wakers = {waker for key in runs for waker in _wakers(scene, key)}
-        owners = {key for key in runs if scene.families[key.session].children_of(key.run)}
-        calls = rows.calls(self._store, places, list(wakers), owners)
-        heard = {*(row.producer for row in evidence), *(row.producer for row in activity)}
-        scene.clocks = self._clocks(heard, scene.clocks)
+    def _read(self, scene: _Scene, runs: Collection[RunKey]) -> dict[RunKey, Own]:
+        """Return the facts of these runs; what no record touched is remembered, and of the others their rare part."""
+        known = {p for key in runs for p in scene.books[key.session].producers_of(key.run)}
+        self._learn_clocks(scene, known)
         sources = {key: _sources(scene, key) for key in runs}
-        split(sources, scene.names, places, scene.clocks, evidence, activity, calls)
-        scene.sources = sources
+        asked = {key: _asked(scene, key) for key in runs}
+        found: dict[RunKey, Own] = {}
+        rare: dict[RunKey, Rare | None] = {}
+        for key, source in sources.items():
+            book = scene.books[key.session]
+            own = book.own_of(source, asked[key], scene.clocks)
+            if own is not None:
+                found[key] = own
+            else:
+                rare[key] = book.rare_of(source, scene.clocks)
+        if not rare:
+            return found
+        shared = self._read_sources(scene, {key: sources[key] for key in rare}, rare, asked)
+        for key, known_rare in rare.items():
+            source = sources[key]
+            if known_rare is None and source.empty:
+                continue
+            said = known_rare or rare_facts(source.evidence, source.dispatched_at, scene.clocks)
+            found[key] = own = own_facts(source, said, scene.clocks)
+            if key not in shared:
+                scene.books[key.session].keep(source, said, own, asked[key], scene.clocks)
+        return found
 
-    def _places(self, scene: _Scene, runs: Collection[RunKey]) -> Places:
-        """Return under which names to look, each with the run that all of it belongs to.
+    def _read_sources(
+        self,
+        scene: _Scene,
+        sources: Mapping[RunKey, Sources],
+        rare: Mapping[RunKey, Rare | None],
+        asked: Mapping[RunKey, Asked],
+    ) -> set[RunKey]:
+        """Read what is not known of these runs, under all their names, and deal it out.
 
-        A name that several runs claim stands for itself: its evidence is dealt out by time. Records that name no
-        session are looked for under the same names, where these mean one run of the whole store.
+        Returns the runs that share a name with others or with records that name no session: what is theirs may turn
+        by what is said of others.
         """
-        places: dict[RunKey, RunKey] = {}
-        for key in runs:
-            names = scene.names[key.session]
-            for name in names.names_of(key.run):
-                own = RunKey(key.session, name)
-                places[own] = key if len(names.claimers(name)) == 1 else own
+        places = _places(scene, sources)
+        fresh = _places(scene, [key for key, known in rare.items() if known is None])
+        strays = self._strays(fresh)
+        places |= strays
+        asked_places = Places.of(places)
+        wakers = {waker for key in sources for waker in asked[key][0]}
+        owners = {key for key in sources if asked[key][1]}
+        with ThreadPoolExecutor(1, "headcount-facts") as beside:
+            reading = beside.submit(rows.calls, self._store, asked_places, list(wakers), owners)
+            evidence = rows.evidence(self._store, Places.of(fresh | strays)) if fresh else []
+            activity = rows.activity(self._store, asked_places)
+            calls = reading.result()
+        self._learn_clocks(scene, {*(row.producer for row in evidence), *(row.producer for row in activity)})
+        names = {session: book.names for session, book in scene.books.items()}
+        split(dict(sources), names, asked_places, scene.clocks, evidence, activity, calls)
+        several = {key for key in sources for name, home in _names_of(scene, key) if home != key}
+        return several | set(strays.values())
+
+    def _strays(self, places: Mapping[RunKey, RunKey]) -> dict[RunKey, RunKey]:
+        """Return the names without a session under which there are records that belong to one of these places.
+
+        They do where the name means one run of the whole store.
+        """
         strays = rows.strays(self._store, {name.run for name in places if name.session})
+        found = {}
         for name, session in self._homes(strays).items():
             home = places.get(RunKey(session, name))
             if home is not None:
-                places.setdefault(RunKey("", name), home)
-        return Places.of(places)
+                found[RunKey("", name)] = home
+        return found
 
-    def _clocks(self, producers: Iterable[str], known: Clocks) -> Clocks:
-        missing = [producer for producer in set(producers) - {""} if producer not in known]
-        if not missing:
-            return known
-        return known.joined(read_clocks(self._store, rows.producers(self._store, missing), self._skew_ns))
+    def _learn_clocks(self, scene: _Scene, producers: Iterable[str]) -> None:
+        missing = [producer for producer in set(producers) - {""} if producer not in scene.clocks]
+        if missing:
+            read = read_clocks(self._store, rows.producers(self._store, missing), self._skew_ns)
+            scene.clocks = scene.clocks.joined(read)
 
 
-def _family(book: _Book, clocks: Clocks) -> Family:
-    """Return the family of a session; it is dated anew only where a clock of its producers turned out otherwise."""
-    told = tuple(
-        (clocks.of(producer).offset_ns, clocks.of(producer).known) for producer in sorted(book.producers)
-    )
-    if book.family is None or book.family_clocks != told:
-        book.family, book.family_clocks = Family.of(book.names, clocks), told
-    return book.family
+def _among(own: Own, circle: Circle) -> Facts:
+    return own.facts.among(neighbours(own, circle), circle.collisions(own.facts.run))
+
+
+def _names_of(scene: _Scene, key: RunKey) -> Iterable[tuple[RunKey, RunKey]]:
+    """Yield the names of a run, each with what all evidence under it belongs to.
+
+    A name that several runs claim stands for itself: its evidence is dealt out by time.
+    """
+    names = scene.books[key.session].names
+    for name in names.names_of(key.run):
+        own = RunKey(key.session, name)
+        yield own, key if len(names.claimers(name)) == 1 else own
+
+
+def _places(scene: _Scene, runs: Iterable[RunKey]) -> dict[RunKey, RunKey]:
+    """Return under which names to look for these runs, as `_names_of` tells them."""
+    return {name: home for key in runs for name, home in _names_of(scene, key)}
+
+
+def _asked(scene: _Scene, key: RunKey) -> Asked:
+    """Return whose ends the run waits for, and whether its own model requests matter to runs of its own."""
+    wakers = tuple(sorted(_wakers(scene, key)))
+    return wakers, bool(scene.families[key.session].children_of(key.run))
 
 
 def _meant(scene: _Scene, key: RunKey) -> RunKey:
-    names = scene.names.get(key.session)
+    names = scene.names(key.session)
     return key if names is None else RunKey(key.session, names.claimers(key.run)[-1])
 
 
 def _sources(scene: _Scene, key: RunKey) -> Sources:
-    names, family = scene.names[key.session], scene.families[key.session]
+    names, family = scene.books[key.session].names, scene.families[key.session]
     children = names.children_of(key.run)
     kin = family.kin.get(key.run)
     return Sources(
@@ -273,11 +308,12 @@ def _sources(scene: _Scene, key: RunKey) -> Sources:
             for child, row in children.items()
         },
         dispatched_at=kin.at if kin is not None else None,
+        wakers=_wakers(scene, key),
     )
 
 
 def _wakers(scene: _Scene, key: RunKey) -> set[str]:
-    names = scene.names[key.session]
+    names = scene.books[key.session].names
     return {waker for name in names.names_of(key.run) for waker in names.wakers.get(name, ())}
 
 
@@ -295,8 +331,7 @@ def _with_those_asked_after(scene: _Scene, runs: set[RunKey]) -> set[RunKey]:
                     todo.append(other)
     for key in list(answer):
         family = scene.families[key.session]
-        near = (*family.successors_of(key.run), *family.children_of(key.run), *family.twins_of(key.run))
-        answer.update(RunKey(key.session, run) for run in (*near, *family.peers_of(key.run)))
+        answer.update(RunKey(key.session, run) for run in family.near(key.run).asked_after)
     return answer
 
 
@@ -305,12 +340,5 @@ def _with_those_seen(scene: _Scene, runs: Iterable[RunKey]) -> set[RunKey]:
     seen = set(runs)
     for key in list(seen):
         family = scene.families[key.session]
-        near = {*family.descendants_of(key.run), *family.namesakes_of(key.run)}
-        parent = family.parent_of(key.run)
-        if parent is not None:
-            near.add(parent)
-        root, numbered, _ = key.run.rpartition("#")
-        if numbered and root in family.kin:
-            near.add(root)
-        seen.update(RunKey(key.session, run) for run in near)
+        seen.update(RunKey(key.session, run) for run in family.near(key.run).seen)
     return seen

@@ -29,7 +29,7 @@ class Names:
     dispatched_at: Mapping[str, int] = field(default_factory=dict)
     """Set once the clocks are known."""
     _claimers: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _names: dict[str, list[str]] | None = None
+    _names: dict[str, tuple[str, ...]] | None = None
     _claimed_by: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def add(self, row: EvidenceRow) -> None:
@@ -77,15 +77,17 @@ class Names:
         before = [run for run in claimers if self.dispatched_at.get(run, 0) <= at]
         return before[-1] if before else claimers[0]
 
-    def names_of(self, run: str) -> list[str]:
+    def names_of(self, run: str) -> tuple[str, ...]:
         """Return all names that may mean this run, its own first."""
         if self._names is None:
-            self._names = defaultdict(list)
+            self._names = {}
+            others: dict[str, list[str]] = defaultdict(list)
             for name in {*self.claims, *self._claimed_by, *self.dispatches}:
                 for claimer in self.claimers(name):
                     if claimer != name:
-                        self._names[claimer].append(name)
-        return [run, *sorted(self._names.get(run, ()))]
+                        others[claimer].append(name)
+            self._names |= {claimer: (claimer, *sorted(names)) for claimer, names in others.items()}
+        return self._names.get(run) or (run,)
 
     def children_of(self, run: str) -> dict[str, EvidenceRow]:
         """Return the child session keys of a run, under whatever name they were said."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from headcount_collector.derive.assemble import Own, consumed
+from headcount_collector.derive.assemble import Own
+from headcount_collector.derive.books import Book
 from headcount_collector.derive.clocks import Clocks
 from headcount_collector.derive.dated import Dated, texts
 from headcount_collector.derive.family import Family
 from headcount_collector.derive.kinds import Kinds
 from headcount_collector.derive.pairing import spans
-from headcount_collector.derive.rows import EvidenceRow
+from headcount_collector.derive.rare import consumed
 from headcount_collector.evidence import wire
 from headcount_collector.judge.facts import (
     Child,
@@ -34,25 +34,16 @@ OF_OWNERS = frozenset({"owner_turn", "owner_final", "owner_gone", "child_gone", 
 class Circle:
     """One session: its family, the facts of the runs that were read, and what its owners did."""
 
+    book: Book
     family: Family
     own: Mapping[str, Own]
-    owner_rows: Iterable[EvidenceRow]
     clocks: Clocks
     kinds: Kinds
-    _dated: dict[str, list[Dated]] | None = None
     _owners: dict[str, Owner] = field(default_factory=dict)
 
     def dated(self, event: str) -> list[Dated]:
         """Return the session's events of one kind that concern owners, by time."""
-        if self._dated is None:
-            self._dated = defaultdict(list)
-            for row in self.owner_rows:
-                at = self.clocks.at(row.producer, row.event_ns, row.received_ns)
-                began = at - max(row.event_ns - row.start_ns, 0)
-                self._dated[row.event].append(Dated(at, began, row, row.attributes))
-            for records in self._dated.values():
-                records.sort(key=lambda record: (record.at, record.row.identity))
-        return self._dated.get(event, [])
+        return self.book.dated.get(event, [])
 
     def facts(self, run: str) -> Facts | None:
         one = self.own.get(run)
@@ -60,9 +51,12 @@ class Circle:
 
     def owner(self, owner: str) -> Owner:
         """Return what is known of an owner of this session."""
-        found = self._owners.get(owner)
+        lasting = self.book.owners
+        found = lasting.get(owner) or self._owners.get(owner)
         if found is None:
-            found = self._owners[owner] = _owner(owner, self)
+            runs = _runs_of(owner, self.family)
+            found = _owner(owner, runs, self)
+            (self._owners if runs else lasting)[owner] = found
         return found
 
     def collisions(self, run: str) -> tuple[tuple[int, str], ...]:
@@ -103,26 +97,33 @@ def neighbours(one: Own, circle: Circle) -> Neighbours:
     """Return the neighbours' part of one run's facts; `wakers` is left to the tick."""
     run, family = one.facts.run, circle.family
     dispatch = one.facts.dispatch
-    below = [facts for other in family.descendants_of(run) if (facts := circle.facts(other)) is not None]
+    near = family.near(run)
+    below = [facts for other in near.descendants if (facts := circle.facts(other)) is not None]
     return Neighbours(
         progress=tuple(sorted({moment for facts in below for moment in own_progress(facts)})),
-        children=tuple(_child(other, circle) for other in family.children_of(run)),
+        children=tuple(_child(other, circle) for other in near.children),
         gone=_gone_above(run, circle),
         successors=tuple(
             Successor(other, family.kin[other].at, explicit, _first(_delivered(circle.facts(other))))
-            for other, explicit in family.successors_of(run).items()
+            for other, explicit in near.successors.items()
         ),
         owner=circle.owner(dispatch.owner) if dispatch is not None else Owner(),
-        twins=tuple(_twin(run, other, family) for other in family.twins_of(run)),
-        peers=tuple(peer for other in family.peers_of(run) if (peer := _peer(other, circle)) is not None),
+        twins=tuple(_twin(run, other, family) for other in near.twins),
+        peers=tuple(peer for other in near.peers if (peer := _peer(other, circle)) is not None),
         stray_ends=_stray_ends(run, circle),
         kind_heard_at=circle.kinds.heard_at(dispatch.service, dispatch.agent or "") if dispatch else None,
     )
 
 
-def _owner(owner: str, circle: Circle) -> Owner:
+def _runs_of(owner: str, family: Family) -> list[str]:
+    """Return the runs that an owner works in; none of the root, or of an agent that no dispatch made."""
+    if not owner:
+        return []
+    return family.runs_in(owner) or ([owner] if owner in family.kin else [])
+
+
+def _owner(owner: str, runs: list[str], circle: Circle) -> Owner:
     family = circle.family
-    runs = family.runs_in(owner) or ([owner] if owner in family.kin else []) if owner else []
     own = [one for run in runs if (one := circle.own.get(run)) is not None]
     requests = sorted({moment for one in own for moment in one.request_starts})
     theirs = [record for record in circle.dated("owner_turn") if record.row.owner == owner]
@@ -172,7 +173,7 @@ def _heirs(owner: str, family: Family) -> Iterable[str]:
     """Yield who is owed an owner's results once it is gone, up to the root."""
     seen = {owner}
     while owner:
-        runs = family.runs_in(owner) or ([owner] if owner in family.kin else [])
+        runs = _runs_of(owner, family)
         owner = family.kin[runs[-1]].owner if runs else ""
         if owner in seen:
             owner = ""
@@ -233,6 +234,8 @@ def _delivered(facts: Facts | None) -> list[int]:
 def _gone_above(run: str, circle: Circle) -> tuple[int, ...]:
     """Return when a child session of the run or of one above it was gone, said of the session or of another run."""
     family = circle.family
+    if not circle.dated("child_gone"):
+        return ()
     above = {*family.ancestors_of(run)}
     sessions = {key for other in above for key in family.kin[other].children}
     own_sessions = family.kin[run].children if run in family.kin else frozenset()

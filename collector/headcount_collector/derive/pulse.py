@@ -35,6 +35,8 @@ class Pulse:
     last_by_producer: dict[str, int] = field(default_factory=dict)
     children: dict[str, int] = field(default_factory=dict)
     models: set[str] = field(default_factory=set)
+    last_model: tuple[int, str] = (0, "")
+    """When a model answered last, and which."""
     open_tools: list[OpenTool] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     request_starts: list[int] = field(default_factory=list)
@@ -54,6 +56,11 @@ class Pulse:
             )
             for turn in ids
         )
+
+    def models_in_order(self) -> tuple[str, ...]:
+        """Return the models that answered, by name, the last of them at the end."""
+        last = self.last_model[1]
+        return tuple(sorted(self.models, key=lambda model: (model == last, model)))
 
     def output_tokens(self) -> int:
         return max((tokens for outputs in self.outputs.values() for tokens in outputs.values()), default=0)
@@ -137,6 +144,9 @@ def _add_activity(found: Pulse, row: ActivityRow, timing: Timing) -> None:
         first = at(row.first_ns)
         found.children[key] = min(found.children.get(key, first), first)
     found.models.update(row.models)
+    if row.last_model:
+        said, model = row.last_model.split(" ", 1)
+        found.last_model = max(found.last_model, (at(int(said)), model))
 
 
 def _add_tools(found: Pulse, row: CallRow, timing: Timing) -> None:

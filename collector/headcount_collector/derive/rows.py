@@ -46,7 +46,8 @@ class EvidenceRow(NamedTuple):
 
 class ActivityRow(NamedTuple):
     """`pulse` are milliseconds * 4 + what it was (TOOL_SUCCEEDED, FIRST_TOKEN or other); `outputs` sixteenths of a second
-    * 2^28 + cumulative tokens; `home` the place of the run in what was asked, from 1."""
+    * 2^28 + cumulative tokens; `home` the place of the run in what was asked, from 1; `last_model` the event time of the
+    last answer in twenty digits, a blank, and its model."""
 
     home: int
     producer: str
@@ -56,6 +57,7 @@ class ActivityRow(NamedTuple):
     children: list[str]
     models: list[str]
     first_ns: int
+    last_model: str
 
 
 TOOL_SUCCEEDED, FIRST_TOKEN = 1, 2
@@ -130,6 +132,7 @@ class TouchedRow(NamedTuple):
     child: str
     gone: bool
     directory: bool
+    rare: bool
 
 
 def run_key(name: RunKey) -> int:
@@ -165,7 +168,18 @@ def question(name: str) -> str:
 
 def ask(store: Store, name: str, **parameters: object) -> list[tuple[Any, ...]]:
     """Return the rows that `queries/<name>.sql` gives with these parameters."""
-    return store.query(question(name), parameters)
+    return store.query(question(name), _written(parameters))
+
+
+def _written(parameters: Mapping[str, object]) -> dict[str, object]:
+    return {key: _array(value) for key, value in parameters.items()}
+
+
+def _array(value: object) -> object:
+    """Write a list of numbers as the engine reads it: value by value the client takes longer than the engine."""
+    if isinstance(value, list) and value and all(type(item) is int for item in value):
+        return f"[{','.join(map(str, value))}]"
+    return value
 
 
 def directory(store: Store, sessions: Collection[str]) -> list[EvidenceRow]:
@@ -213,7 +227,8 @@ LASTING_NS = 20 * 1_000_000_000
 
 def calls(store: Store, places: Places, wakers: Sequence[str], owners: Collection[RunKey]) -> list[CallRow]:
     homes = [number for number, run in enumerate(places.order, 1) if run in owners]
-    found = ask(store, "calls", **places.parameters(), wakers=wakers, owners=homes, lasting_ns=LASTING_NS)
+    asked = {**places.parameters(), "wakers": wakers, "owners": homes, "lasting_ns": LASTING_NS}
+    found = store.query(question("calls"), _written(asked), beside=True)
     return [CallRow._make((*row[:3], *map(_unpacked, row[3:]))) for row in found]
 
 

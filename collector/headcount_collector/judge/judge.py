@@ -219,6 +219,7 @@ def _compile(
         agent=dispatch.agent if dispatch else None,
         service=dispatch.service if dispatch else "",
         mode=mode,
+        attended=dispatch is not None and dispatch.attended,
         description=dispatch.description if dispatch else None,
         names=facts.names,
         child_sessions=facts.children_keys,

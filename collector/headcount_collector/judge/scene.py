@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .rules import Finding
 from .timeline import Timeline
 from .waits import Moments, waits_until
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Scene:
     """What every signal reads: the run as of now, and what the rules found."""
 
     line: Timeline
     moments: Moments
     finding: Finding
+    now: int = field(init=False)
+    settled: bool = field(init=False)
+    """Whether the result was delivered, or nobody waits for it."""
+    over: bool = field(init=False)
+    """Whether the run has ended, was delivered, or is void: then most signals are closed."""
 
-    @property
-    def now(self) -> int:
-        return self.moments.now
-
-    @property
-    def over(self) -> bool:
-        """Whether the run has ended, was delivered, or is void: then most signals are closed."""
-        finding = self.finding
-        return finding.end is not None or self.settled
-
-    @property
-    def settled(self) -> bool:
-        """Whether the result was delivered, or nobody waits for it."""
-        return self.finding.delivered_at is not None or self.finding.void_at is not None
+    def __post_init__(self) -> None:
+        self.now = self.moments.now
+        self.settled = self.finding.delivered_at is not None or self.finding.void_at is not None
+        self.over = self.settled or self.finding.end is not None
 
     @property
     def kind_heard(self) -> bool:

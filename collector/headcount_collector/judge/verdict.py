@@ -65,6 +65,8 @@ class Verdict:
     agent: str | None = None
     service: str = ""
     mode: str = "background"
+    attended: bool = False
+    """Whether a person sits at the session."""
     description: str | None = None
     names: tuple[str, ...] = ()
     child_sessions: tuple[str, ...] = ()

@@ -98,10 +98,16 @@ class Store:
         if self._lock:
             self._lock.tell(port)
 
-    def query(self, sql: str, parameters: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
-        """Return the rows of a SELECT; `parameters` fill `{name:Type}`. Raises StoreError."""
+    def query(
+        self, sql: str, parameters: Mapping[str, object] | None = None, *, beside: bool = False
+    ) -> list[tuple[Any, ...]]:
+        """Return the rows of a SELECT; `parameters` fill `{name:Type}`. Raises StoreError.
+
+        `beside`: on a handle of its own, so that two threads can ask at once.
+        """
         with _engine_errors("query"):
-            rows = self._read.query(sql, parameters=dict(parameters or {})).result_rows
+            handle = self._beside if beside else self._read
+            rows = handle.query(sql, parameters=dict(parameters or {})).result_rows
         return [tuple(row) for row in rows]
 
     def command(self, sql: str, parameters: Mapping[str, object] | None = None) -> None:
@@ -147,6 +153,10 @@ class Store:
         """Close the handles, then release the folder."""
         while self._closers:
             self._closers.pop(0)()
+
+    @cached_property
+    def _beside(self) -> Client:
+        return self._handle({})
 
     @cached_property
     def _intake(self) -> Client:

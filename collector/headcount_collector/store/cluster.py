@@ -19,12 +19,15 @@ _SHARDED_BY = {
     "touched": "cityHash64(session_id)",
     "verdict": "cityHash64(session_id, run_id)",
     "transition": "cityHash64(session_id, run_id)",
+    "session_environment": "cityHash64(session_id)",
     "evaluation": "0",
     "lease": "0",
 }
 """What the rows of a table are spread by; rows that one key of the table merges are on one shard. 0: the first shard."""
 _TABLE = re.compile(r"CREATE TABLE IF NOT EXISTS (\w+)")
 _VIEW = re.compile(r"CREATE MATERIALIZED VIEW IF NOT EXISTS (\w+) TO (\w+)")
+_ALTER = re.compile(r"ALTER TABLE (\w+)")
+_FROM_SHARD = re.compile(r"\bFROM (otel_traces|verdict)\b")
 _ENGINE = re.compile(r"ENGINE = (\w*MergeTree)(?:\(([^)]*)\))?")
 _PATH = "'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'"
 
@@ -42,11 +45,18 @@ def clustered(sql: str, cluster: str) -> Iterator[str]:
     if view := _VIEW.search(sql):
         name, target = view[1], view[2]
         head = f"CREATE MATERIALIZED VIEW IF NOT EXISTS {name} {on} TO {target}"
-        yield re.sub(r"\bFROM (otel_traces|verdict)\b", r"FROM \1_local", sql.replace(view[0], head))
+        yield _FROM_SHARD.sub(r"FROM \1_local", sql.replace(view[0], head))
+        return
+    if altered := _ALTER.search(sql):
+        name = altered[1]
+        # What reads or writes by columns follows the tables that keep them; a view is one on each server.
+        for each in (name,) if "MODIFY QUERY" in sql else (f"{name}_local", name):
+            text = sql.replace(altered[0], f"ALTER TABLE {each} {on}")
+            yield _FROM_SHARD.sub(r"FROM \1_local", text)
         return
     table = _TABLE.search(sql)
     if table is None:
-        raise StoreError(f"this creates neither table nor view: {sql[:80]!r}")
+        raise StoreError(f"this is about neither table nor view: {sql[:80]!r}")
     name = table[1]
     engine = _ENGINE.search(sql)
     if engine is None:  # Null: nothing is kept, each shard has its own

@@ -25,12 +25,15 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 # A declared wait moves the deadline by itself, so its time is none that a deadline must allow. A recovered run counts
 # until its end: that its answer was late is no reason to expect it later.
 _QUERY = f"""
-SELECT agent, count(), countIf(status = '{RECOVERED}'), quantilesExactInclusive(0.5, 0.9, 0.95, 0.99)(took_s), max(took_s)
+SELECT agent, count(), countIf(status = '{RECOVERED}'), quantilesExactInclusive(0.5, 0.9, 0.95, 0.99)(took_s), max(took_s),
+    topK(1)(service)[1], countIf(attended) * 2 > count()
 FROM
 (
     SELECT
         agent,
+        service,
         status,
+        JSONExtractBool(document, 'attended') AS attended,
         if(status = '{RECOVERED}' AND ended_at > dispatched_at, ended_at, delivered_at) AS came_at,
         (toUnixTimestamp64Nano(came_at) - toUnixTimestamp64Nano(dispatched_at)) / 1e9 AS spent_s,
         greatest(0, spent_s - ({" + ".join(f"JSONExtractFloat(document, 'account', 'waiting_s', '{r}')" for r in sorted(EXCUSING))}))
@@ -84,9 +87,9 @@ class Suggestion:
 def suggested_deadlines(store: Store, policy: Policy) -> list[Suggestion]:
     """Return a suggestion for each agent type of which runs were delivered, by name."""
     found = []
-    for agent, runs, recovered, (p50, p90, p95, p99), longest in store.query(_QUERY):
+    for agent, runs, recovered, (p50, p90, p95, p99), longest, service, attended in store.query(_QUERY):
         base = longest * _THIN_MARGIN if runs < THIN else p95 * _MARGIN
-        current = policy.times("", agent, "").expected / SECOND
+        current = policy.times("", agent, service, bool(attended)).expected / SECOND
         found.append(
             Suggestion(
                 agent, runs, recovered, p50, p90, p95, p99, longest, _rounded(max(base, _LEAST_S)), current

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from headcount_collector.judge.policy import SECOND
@@ -16,7 +17,12 @@ def rfc3339(moment: int | None) -> str | None:
     if not moment:
         return None
     whole, rest = divmod(moment, SECOND)
-    return f"{datetime.fromtimestamp(whole, UTC).isoformat()[:19]}.{rest // 1_000_000:03d}Z"
+    return f"{_second(whole)}.{rest // 1_000_000:03d}Z"
+
+
+@lru_cache(maxsize=20_000)
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 
 
 def _seconds(length_ns: int) -> float:
@@ -36,6 +42,7 @@ def document_of(verdict: Verdict) -> Document:
         "agent": verdict.agent,
         "service": verdict.service,
         "mode": verdict.mode,
+        "attended": verdict.attended,
         "description": verdict.description,
         "dispatched": verdict.dispatched,
         "status": verdict.status,

@@ -41,19 +41,21 @@ class WatchIndex:
 
     def put(self, key: Key, facts: Facts, verdict: Verdict) -> None:
         """Remember a judged run, or forget it where nothing can turn it but new evidence of its own."""
-        self._unlink(key)
         if not verdict.watched:
-            self.known.pop(key, None)
+            self.drop(key)
             return
         self.known[key] = Known.of(verdict)
         edges = tuple(_edges(key, facts))
-        self._edges_of[key] = edges
+        if edges != self._edges_of.get(key):
+            self._unlink(key)
+            self._edges_of[key] = edges
+            for edge in edges:
+                self._edges[edge].add(key)
         self._parents_of[key] = tuple(_parents(key, facts))
         self._children_of[key] = tuple(_children(key, facts))
+        self._heard_by.pop(key, None)
         if verdict.open:
             self.hear(key, facts)
-        for edge in edges:
-            self._edges[edge].add(key)
 
     def drop(self, key: Key) -> None:
         """Forget a run altogether."""

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from headcount_collector.judge.policy import SECOND, Policy
 from headcount_collector.store.client import Store
+from headcount_collector.store.errors import StoreError
 from headcount_collector.watch.documents import rfc3339
 from headcount_collector.watch.index import WatchIndex
 from headcount_collector.watch.listener import TickListener
@@ -77,6 +78,10 @@ class Watch:
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join(timeout=30)
+        try:
+            self.tick.flush()
+        except StoreError as error:
+            self._failed(error)
 
     def notice(self, received_ns: int) -> None:
         """Tell that everything received up to this moment is committed."""

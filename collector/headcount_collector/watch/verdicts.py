@@ -167,10 +167,10 @@ class VerdictStore:
         )
         self._store.insert("verdict", [_verdict_row(verdict, version) for verdict in verdicts], _COLUMNS)
 
-    def write_evaluation(self, evaluation: Evaluation) -> None:
-        """Append the record of one tick."""
-        row = [getattr(evaluation, name) for name in _EVALUATION_COLUMNS]
-        self._store.insert("evaluation", [row], _EVALUATION_COLUMNS)
+    def write_evaluations(self, evaluations: Sequence[Evaluation]) -> None:
+        """Append the records of ticks."""
+        rows = [[getattr(evaluation, name) for name in _EVALUATION_COLUMNS] for evaluation in evaluations]
+        self._store.insert("evaluation", rows, _EVALUATION_COLUMNS)
 
     def last_evaluation(self) -> tuple[int, int] | None:
         """Return (at, read_until) of the last tick in nanoseconds, or None before the first."""

@@ -5,7 +5,8 @@ SELECT
     bitmapToArray(groupBitmapMergeState(outputs)) AS outputs,
     groupUniqArrayMerge(children) AS children,
     groupUniqArrayMerge(models) AS models,
-    min(first_ns) AS first_ns
+    min(first_ns) AS first_ns,
+    max(last_model) AS last_model
 FROM activity
 WHERE run_key IN {run_keys:Array(UInt64)}
 GROUP BY home, producer, turn

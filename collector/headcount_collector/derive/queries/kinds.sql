@@ -1,10 +1,4 @@
--- When a child of each kind, by service and agent type of its dispatch, was first heard.
-SELECT d.service, d.agent, min(heard.at) AS at
-FROM (SELECT DISTINCT run_key, service, agent FROM evidence WHERE event = 'dispatch') AS d
-INNER JOIN
-(
-    SELECT run_key, min(first_ns) AS at FROM activity GROUP BY run_key
-    UNION ALL
-    SELECT run_key, min(event_ns) AS at FROM evidence WHERE event IN ('start', 'idle', 'child_done') GROUP BY run_key
-) AS heard ON d.run_key = heard.run_key
-GROUP BY d.service, d.agent
+-- When a child of each kind, by service and agent type, was first heard.
+SELECT service, agent, min(k.heard_ns) AS heard_ns
+FROM kind AS k
+GROUP BY service, agent

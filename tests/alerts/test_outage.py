@@ -39,6 +39,13 @@ def test_ten_thousand_runs_give_a_handful_of_messages_and_each_is_found_from_the
                 (found,) = incidents(running, run=run)
                 assert (found["fleet"], found["level"], found["runs"]) == (number, "muted", [run])
             assert "of 10001 incidents" in command(running, "incidents", "--fleet", number)
+            page = running.get(f"/incidents/{number}").body.decode()
+            assert f'<a href="/incidents?fleet={number}">The 10001 incidents' in page
+            assert 'href="/incidents?fleet=' in running.get(f"/incidents?fleet={number}").body.decode()
+            (one,) = incidents(running, run="r77")
+            assert (
+                f'by <a href="/incidents/{number}">' in running.get(f"/incidents/{one['id']}").body.decode()
+            )
             evaluations = running.collector.store.query("SELECT count() FROM evaluation WHERE judged > 1000")
         assert evaluations == [(1,)]
         assert len(server.asked) <= 5

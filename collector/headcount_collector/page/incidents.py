@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal, get_type_hints
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -67,14 +68,15 @@ def list_incidents(
     state: Annotated[Literal["open", "closed"] | None, Query()] = None,
     offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
     noted: str = "",
+    fleet: Annotated[str | None, Query(max_length=64)] = None,
 ) -> HTMLResponse:
-    """List incidents, open and severe ones first, and what is silenced."""
+    """List incidents, open and severe ones first, and what is silenced; or those that a fleet or group speaks for."""
     ask = endpoint(collector, "GET", _LIST)
     found: Document = {"incidents": [], "total": 0}
     if ask is not None:
-        found = ask(state=state, limit=PAGE, offset=offset)
+        found = ask(state=state, fleet=fleet, limit=PAGE, offset=offset)
     silences = endpoint(collector, "GET", _SILENCES)
-    query = f"state={state}&" if state else ""
+    query = "".join(f"{k}={quote(v)}&" for k, v in (("state", state), ("fleet", fleet)) if v)
     return rendered(
         "incidents.html",
         installed=ask is not None,
@@ -85,6 +87,7 @@ def list_incidents(
         base=lambda offset: f"/incidents?{query}offset={offset}",
         silences=silences()["silences"] if silences is not None else [],
         state=state,
+        fleet=fleet,
         noted=_NOTED.get(noted, ""),
         csrf=csrf.token(),
         observer=observer_of(collector),

@@ -45,12 +45,14 @@ def main(runs: int = RUNS) -> None:
         rows = eventually(lambda: store.query("SELECT document FROM incident FINAL WHERE session_id = 's1'"))
         many.fill(store, runs, documents=documents, incident=rows[0][0])
         browser.set()
-        print(f"{'page':<60}{'server ms':>12}{'paint ms':>12}")
+        print(f"{'page':<60}{'server ms':>12}{'its cpu ms':>12}{'paint ms':>12}")
         worst = 0
         for path in _paths(runs):
-            took, paint = min(_measure(running, browser, path) for _ in range(_TRIES))
+            took, cpu, paint = map(
+                min, zip(*(_measure(running, browser, path) for _ in range(_TRIES)), strict=True)
+            )
             worst = max(worst, paint)
-            print(f"{path:<60}{took:>12}{paint:>12}", flush=True)
+            print(f"{path:<60}{took:>12}{cpu:>12}{paint:>12}", flush=True)
         print(f"slowest first paint {worst} ms, limit {_LIMIT_MS} ms")
 
 
@@ -76,14 +78,15 @@ def _paths(runs: int) -> list[str]:
     ]
 
 
-def _measure(running: Running, browser: Browser, path: str) -> tuple[int, int]:
-    began = time.perf_counter()
+def _measure(running: Running, browser: Browser, path: str) -> tuple[int, int, int]:
+    """Return what the answer took by the clock, what the collector's process computed for it, and the first paint."""
+    began, computed = time.perf_counter(), time.process_time()
     answer = running.get(path, Accept="text/html")
-    took = round((time.perf_counter() - began) * 1000)
+    took, cpu = ((time.perf_counter() - began) * 1000, (time.process_time() - computed) * 1000)
     assert answer.status == 200, answer.body[:300]
     browser.open(path)
     script = "return Math.round((performance.getEntriesByType('paint')[0] || {}).startTime)"
-    return took, int(browser.until(lambda: browser.run(script)))
+    return round(took), round(cpu), int(browser.until(lambda: browser.run(script)))
 
 
 if __name__ == "__main__":

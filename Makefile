@@ -7,7 +7,7 @@ BENCHMARKS := $(notdir $(basename $(wildcard benchmarks/intake.py benchmarks/tic
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: adapters golang soak help install fmt check test bench faults pictures demo clean
+.PHONY: adapters golang soak help install fmt check test bench tick faults pictures demo clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ test: check ## check, then every test, with branch coverage
 
 bench: $(STAMP) ## print the figures of intake, tick, shim, alerts, dashboards and page, with the machine described
 	for name in $(BENCHMARKS); do $(BIN)/python -m benchmarks.$$name || exit 1; done
+
+tick: $(STAMP) ## print what a tick costs beside CLOSED closed runs (1000000)
+	$(BIN)/python -m benchmarks.tick --closed $(or $(CLOSED),1000000)
 
 faults: $(STAMP) ## print which faults of the suite are found, how late, and what was called a fault and was none
 	$(BIN)/python -m benchmarks.faults

@@ -8,6 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.history import PER_SESSION, add_closed, add_open
 from benchmarks.machine import describe_machine
 
 from headcount_collector.derive.loader import FactsLoader, RunKey
@@ -21,52 +22,6 @@ from headcount_collector.watch.tick import Tick
 OPEN = 10_000
 CHANGED = 1_000
 TICKS = 7
-PER_SESSION = 10
-_CHUNK = 50_000
-
-_LIFE = """
-INSERT INTO otel_traces (Timestamp, TraceId, SpanId, SpanName, SpanKind, ServiceName, ResourceAttributes, SpanAttributes, Duration)
-SELECT
-    fromUnixTimestamp64Nano({{t0:Int64}} + offset_s * 1000000000),
-    lower(hex(cityHash64(run))) || lower(hex(cityHash64(session))),
-    lower(hex(cityHash64(run, step))),
-    'subagent.' || event, 'Internal', 'bench',
-    map('service.name', 'bench', 'headcount.received_unix_nano', toString({{t0:Int64}} + offset_s * 1000000000)),
-    mapConcat(
-        map('subagent.event', event, 'subagent.run.id', run, 'session.id', session, 'subagent.producer.id', session),
-        details
-    ),
-    0
-FROM
-(
-    SELECT
-        {{prefix:String}} || toString(number) AS run,
-        {{prefix:String}} || 's' || toString(intDiv(number, {per_session})) AS session,
-        arrayJoin({steps}) AS told, told.1 AS step, told.2 AS event, told.3 AS offset_s, told.4 AS details
-    FROM numbers({{first:UInt64}}, {{count:UInt64}})
-)
-"""
-_WORK = """[
-    (0, 'dispatch', 0, map('gen_ai.agent.name', 'worker', 'subagent.mode', 'background')),
-    (1, 'launch', 1, map('subagent.launch.state', 'registered')),
-    (2, 'start', 2, map('subagent.attempt', '1')),
-    (3, 'tool_call', 20, map('subagent.phase', 'ended', 'gen_ai.tool.name', 'Read', 'gen_ai.tool.call.id', run || 'a')),
-    (4, 'tool_call', 60, map('subagent.phase', 'ended', 'gen_ai.tool.name', 'Edit', 'gen_ai.tool.call.id', run || 'b')),
-    (5, 'output', 70, map('subagent.output_tokens', '400'))
-    {end}
-]"""
-_END = """,
-    (6, 'child_done', 100, map('subagent.outcome', 'ok', 'subagent.result.size', '900')),
-    (7, 'completion_received', 101, map('subagent.result.source', 'completion_push')),
-    (8, 'completion_forwarded', 102, map('subagent.forwarded_to_main', 'true'))
-"""
-_VERDICTS = """
-INSERT INTO verdict (session_id, run_id, judged_at, status, owner_id, agent, service, mode, dispatched_at, since, document, version)
-SELECT 'cs' || toString(intDiv(number, {per_session})), 'c' || toString(number), fromUnixTimestamp64Nano({{t0:Int64}}),
-    'completed', '', 'worker', 'bench', 'background', fromUnixTimestamp64Nano({{t0:Int64}}), fromUnixTimestamp64Nano({{t0:Int64}}),
-    repeat('x', 900), 1
-FROM numbers({{first:UInt64}}, {{count:UInt64}})
-"""
 
 
 def main() -> None:
@@ -89,11 +44,11 @@ def main() -> None:
 def _run(store: Store, closed: int) -> None:
     now = time.time_ns()
     began = time.perf_counter()
-    for first in range(0, closed, _CHUNK):
-        _fill(store, "c", now - 3600 * SECOND, first, min(_CHUNK, closed - first), _END)
-    _fill(store, "o", now - 120 * SECOND, 0, OPEN, "")
+    add_closed(store, "c", closed, now - 3600 * SECOND)
+    add_open(store, "o", OPEN, now - 120 * SECOND)
     filled = time.perf_counter() - began
     print(f"{closed:,} closed and {OPEN:,} open runs stored in {filled:.0f} s")
+    _settle(store)
     tick = Tick(store, Policy())
     tick.resume(now)
     received = now
@@ -112,6 +67,13 @@ def _run(store: Store, closed: int) -> None:
         f"{judged[-1]:,} judged",
     )
     _one(store)
+
+
+def _settle(store: Store) -> None:
+    """Wait until the engine has merged what was stored at once, as it would have done over the days."""
+    until = time.monotonic() + 120
+    while time.monotonic() < until and store.query("SELECT count() FROM system.merges")[0][0]:
+        time.sleep(0.5)
 
 
 def _judge_open(tick: Tick, now: int, received: int) -> None:
@@ -153,13 +115,6 @@ def _line(label: str, values: list[float], unit: str, more: str = "") -> None:
     )
 
 
-def _fill(store: Store, prefix: str, t0: int, first: int, count: int, end: str) -> None:
-    parameters = {"t0": t0, "first": first, "count": count, "prefix": prefix}
-    store.command(_LIFE.format(steps=_WORK.format(end=end), per_session=PER_SESSION), parameters)
-    if end:
-        store.command(_VERDICTS.format(per_session=PER_SESSION), {"t0": t0, "first": first, "count": count})
-
-
 def _news(number: int, at: int) -> bytes:
     """One tool call ended in each of CHANGED open runs, spread over all sessions."""
     step = OPEN // CHANGED
@@ -169,7 +124,11 @@ def _news(number: int, at: int) -> bytes:
             at,
             run=f"o{run}",
             session=f"os{run // PER_SESSION}",
-            attributes={"gen_ai.tool.name": "Edit", "subagent.producer.id": f"os{run // PER_SESSION}"},
+            attributes={
+                "gen_ai.tool.name": "Edit",
+                "subagent.producer.id": f"os{run // PER_SESSION}",
+                "subagent.producer.seq": 9 * PER_SESSION + 1 + number,
+            },
             phase="ended",
             service="bench",
         )

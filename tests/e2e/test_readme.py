@@ -220,13 +220,7 @@ def test_the_page_of_a_run_is_what_the_command_prints(tmp_path: Path) -> None:
 
 
 def skeleton(text: str) -> list[str]:
-    """Return a page without what differs from time to time: clocks, lengths, the order of one moment, beliefs.
-
-    Two hooks tell of one dispatch, and which of them is dated first, and so the mode it began with, is a matter of
-    milliseconds.
-    """
+    """Return a page without what differs from time to time: clocks, lengths, the order of one moment, beliefs."""
     text = text.split("what was believed")[0]
-    text = re.sub(r" \((teammate|foreground)\) by ", " by ", text)
-    text = re.sub(r".*launch now (foreground|teammate) *\n", "", text)
     text = re.sub(r"\d\d:\d\d:\d\d|\d+[dhms]( \d+[hms])?", "T", text)
     return sorted(re.sub(r"\s+", " ", line).strip() for line in text.splitlines() if line.strip())

@@ -73,8 +73,15 @@ def rejudged_in_store(
             raise RangeError(f"--data {settings.data} is no folder of a collector")
     from headcount_collector.replay.rejudge import rejudge
     from headcount_collector.store.client import Store
+    from headcount_collector.store.migrate import check_not_newer, migrations
 
     with contextlib.closing(Store.open(settings.store_location)) as store:
+        known = migrations()
+        newest = max(check_not_newer(store, known), default=0)
+        if newest < known[-1].number:
+            raise RangeError(
+                f"the store has schema {newest}, this program needs {known[-1].number}: start headcount serve on it once"
+            )
         found = rejudge(
             store,
             read_moment(begin),

@@ -40,8 +40,12 @@ class Fleet:
 
     def remember(self, incident: Incident, told_as: str = "") -> None:
         """Count an incident, also of an earlier process."""
-        if incident.kind not in SPEAKING_FOR_ITSELF:
-            self._opened[incident.id] = (incident.opened_at, told_as or incident.fleet or incident.id)
+        if incident.kind in SPEAKING_FOR_ITSELF:
+            return
+        speaker = self._roll.open.get(incident.fleet)
+        if not told_as and speaker is not None and speaker.kind == GROUP:
+            told_as = speaker.owner
+        self._opened[incident.id] = (incident.opened_at, told_as or incident.id)
 
     def collect(self, now: int) -> Iterator[Incident]:
         """Mute what belongs to a group or opened too fast, and yield the incidents that speak for them."""

@@ -125,8 +125,10 @@ class Ladder:
 
     def restore(self, incidents: Iterable[Incident], silences: Iterable[Silence]) -> None:
         """Take up where the last process stopped."""
-        for incident in sorted(incidents, key=lambda i: i.opened_at):
+        ordered = sorted(incidents, key=lambda i: i.opened_at)
+        for incident in ordered:
             self._roll.add(incident)
+        for incident in ordered:
             self._fleet.remember(incident)
         for silence in silences:
             self.silence(silence)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -15,11 +16,12 @@ from headcount_alerts.decision import Step
 from headcount_alerts.errors import AlertsConfigError
 from headcount_alerts.fleet import Grouping
 from headcount_alerts.incident import Incident
-from headcount_alerts.message import document_of
+from headcount_alerts.message import document_of as message_of
 from headcount_alerts.origins import Dispatch, StoredOrigins
 from headcount_alerts.routing import Routing
 from headcount_alerts.settings import load_alerts
 from headcount_alerts.silence import Matcher, parse_matcher
+from headcount_alerts.state import document_of, incident_of
 from headcount_alerts.text import Texts
 from headcount_collector.evidence.record import AttributeValue, Record, export_request
 from headcount_collector.judge.policy import Policy
@@ -107,6 +109,29 @@ def test_a_group_is_one_to_the_storm_guard_and_more_groups_than_that_are_a_storm
     assert found.steps == [(1, "notified"), (30, "notified")]
 
 
+def restarted(found: World, **policy: Any) -> World:
+    fresh = world(**policy)
+    kept = [incident_of(json.loads(json.dumps(document_of(i)))) for i in found.ladder.incidents]
+    fresh.ladder.restore(kept, ())
+    fresh.verdicts, fresh.steps, fresh.log = found.verdicts, found.steps, found.log
+    return fresh
+
+
+def test_the_storm_guard_counts_after_a_restart_as_before() -> None:
+    found = world(storm=2)
+    found.at(0, *(verdict(f"r{n}", session=f"s{n}") for n in range(9)))
+    found = restarted(found, storm=2)
+    found.at(1, verdict("a", 1, session="a"), verdict("b", 1, session="b", agent="planner"))
+    assert found.ladder.find("", "fleet") is None
+    assert len(group(found).parts) == 10
+    found.at(2, verdict("c", 2, session="c", agent="planner"), verdict("d", 2, session="d", agent="planner"))
+    found = restarted(found, storm=2)
+    found.at(3, verdict("e", 3, session="e", agent="planner"))
+    fleet = found.ladder.find("", "fleet")
+    assert fleet is not None
+    assert len(fleet.parts) == 4
+
+
 def test_an_acknowledged_group_rests_until_something_joins_it() -> None:
     found = world()
     found.at(0, verdict("a", session="a"))
@@ -123,7 +148,7 @@ def test_the_text_of_a_group_says_what_its_worst_incident_needs() -> None:
     found = world()
     found.at(0, verdict("a", session="a"), verdict("b", session="b"))
     parts = [found.ladder.open[number] for number in group(found).parts]
-    document = document_of(group(found), Step("x", T0 + 30 * S, "notified", 1), url=None, parts=parts)
+    document = message_of(group(found), Step("x", T0 + 30 * S, "notified", 1), url=None, parts=parts)
     texts = Texts()
     title = texts.title(document)
     assert title.startswith("PAGE: 2 incidents, first worker a is done, and its owner was not told")

@@ -50,10 +50,10 @@ def _rows() -> list[Row]:
                 (
                     panels.stat(
                         "Last evaluation",
-                        "Age of the last evaluation that was written: a minute at most while headcount runs.",
+                        "Age of the last evaluation that was written: seconds while headcount runs.",
                         "observer/since_last",
                         unit="s",
-                        steps=((None, "green"), (75, "orange"), (120, "red")),
+                        steps=((None, "green"), (20, "orange"), (60, "red")),
                         empty=_NEVER,
                     ),
                     6,

@@ -1,9 +1,8 @@
--- Seconds of each interval without evaluation, or in which the observer held itself back. While nothing is to be judged,
--- one evaluation a minute is written.
+-- Seconds of each interval without evaluation, or in which the observer held itself back.
 SELECT
     $__timeInterval(at) AS time,
-    sumIf(gap, gap > 75) AS "no tick",
-    sumIf(least(gap, 75), observer = 'degraded') AS degraded
+    sumIf(gap, gap > 10) AS "no tick",
+    sumIf(least(gap, 10), observer = 'degraded') AS degraded
 FROM
 (
     SELECT

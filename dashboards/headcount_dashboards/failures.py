@@ -72,7 +72,7 @@ def _rows(settings: GrafanaSettings) -> list[Row]:
                         "failures/classes_by_agent",
                         over="agent type",
                         hidden=("runs",),
-                        colors={name: CLASS_COLORS[name] for name in _NAMED},
+                        colors={**{name: CLASS_COLORS[name] for name in _NAMED}, "other": "purple"},
                     ),
                     12,
                 ),

@@ -46,14 +46,13 @@ def play(running: Running, tmp_path: Path) -> Callable[..., None]:
                     "MODEL_URL": model.url,
                     "HEADCOUNT_ENDPOINT": running.url,
                     "HEADCOUNT_SPOOL": "off",
-                    "HEADCOUNT_TEST_HANG_S": "30",
                     "NO_PROXY": "127.0.0.1",
                 },
                 cwd=tmp_path,
                 start_new_session=True,
             )
             try:
-                assert process.wait(180) == ends_with
+                assert process.wait(400) == ends_with
             finally:
                 # Of a program that ended without a farewell, the harness is left.
                 with contextlib.suppress(ProcessLookupError):
@@ -95,7 +94,7 @@ def test_a_child_that_errors_is_told_as_one(running: Running, play: Callable[...
 
 def test_a_child_that_hangs_is_found(running: Running, play: Callable[..., None]) -> None:
     before = known(running)
-    play("hang")
+    play("hang", ends_with=-signal.SIGKILL)
     (run,) = runs_after(running, before, "suspect_delivery_failure", 1)
     assert run["delivered_at"] is None
     found = running.get(f"/api/v1/runs/{run['run']}").json

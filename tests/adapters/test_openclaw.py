@@ -113,7 +113,7 @@ class Claw:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=180,
+            timeout=400,
             check=True,
         )
         printed = self.home / "turn.json"

@@ -8,7 +8,7 @@ import signal
 from typing import Any
 
 from claude_agent_sdk import ClaudeAgentOptions, HookMatcher, query
-from playing import HANG_S, play
+from playing import play
 
 from headcount.adapters import claude_agent_sdk
 
@@ -30,29 +30,34 @@ async def ask(prompt: str, hooks: Any = None) -> None:
         pass
 
 
+async def kill_session() -> None:
+    """End the program and the harness by force, once what the hooks said until now is posted."""
+    await asyncio.sleep(1)
+    for poster in list(claude_agent_sdk._posters.values()):
+        await asyncio.to_thread(poster.flush, 60)
+    os.killpg(os.getpgrp(), signal.SIGKILL)
+
+
 async def hang() -> None:
-    await asyncio.wait_for(ask("DISPATCH CHILD_HANG"), 20 + HANG_S)
+    """The child asks its model, which never answers; some time later the session is killed."""
+    kept = []
+
+    async def later(body: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:
+        kept.append(asyncio.create_task(kill_session()))
+        return {}
+
+    await ask("DISPATCH CHILD_HANG", {"SubagentStart": [HookMatcher(hooks=[later])]})
 
 
 async def not_forwarded() -> None:
     """The child is done, and before its owner hears of it the whole session is killed."""
 
-    async def kill(body: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:
-        # The harness waits for this hook before it goes on; the other one, which reports, is called beside it.
-        for poster in list(claude_agent_sdk._posters.values()):
-            await asyncio.to_thread(poster.flush)
-        os.killpg(os.getpgrp(), signal.SIGKILL)
+    async def at_once(body: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:
+        # The harness waits for this hook before it goes on; the one that reports is called beside it.
+        await kill_session()
         return {}
 
-    await ask("DISPATCH BACKGROUND", {"SubagentStop": [HookMatcher(hooks=[late(kill)])]})
-
-
-def late(hook: Any) -> Any:
-    async def after_others(*given: Any) -> Any:
-        await asyncio.sleep(1)
-        return await hook(*given)
-
-    return after_others
+    await ask("DISPATCH BACKGROUND", {"SubagentStop": [HookMatcher(hooks=[at_once])]})
 
 
 if __name__ == "__main__":

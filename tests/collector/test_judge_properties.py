@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from headcount_collector.judge.facts import Facts
+from headcount_collector.judge.facts import Dispatch, Facts, Start, Turn, Wait
 from headcount_collector.judge.judge import judge
 from headcount_collector.judge.policy import SECOND
 from headcount_collector.judge.verdict import COMPLETED, RECOVERED, Verdict
@@ -55,8 +55,22 @@ def test_a_delivered_run_is_recovered_exactly_where_it_was_seen_abnormal_before(
     ]
 
 
+WAITS_FOR_NOBODY_AND_WORKS_NOW_AND_THEN = Facts(
+    "s",
+    "r",
+    first_at=T0,
+    dispatch=Dispatch(T0, agent="worker"),
+    starts=(Start(T0),),
+    turns=(Turn(None, tools=(T0 + 50 * SECOND, T0 + 75 * SECOND), tokens=(T0,)),),
+    waits=(Wait(T0, "child"),),
+    heard_at=T0,
+    last_activity_at=T0 + 232 * SECOND,
+)
+
+
 @SLOW
 @given(facts())
+@example(WAITS_FOR_NOBODY_AND_WORKS_NOW_AND_THEN)
 def test_an_abnormal_run_is_so_since_the_moment_at_which_it_was_first_seen_so(known: Facts) -> None:
     now = last_moment(known)
     final = judge(known, POLICY, now)

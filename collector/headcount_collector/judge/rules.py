@@ -314,6 +314,13 @@ def _last_at_work(line: Timeline, t: int) -> int:
     return max(ended, default=0)
 
 
+def _next_tool_ended(line: Timeline, t: int) -> int | None:
+    """Return when the next tool after t ended: a run that waited for nobody was at work then."""
+    ended = [moment for turn in line.facts.turns if (moment := first_after(turn.tools, t)) is not None]
+    ended += [failure.at for failure in line.facts.failures if failure.at > t]
+    return min(ended, default=None)
+
+
 def _idle(line: Timeline, moments: Moments, waits: Sequence[Wait], due: int | None) -> Finding | None:
     """Rule 7 for a child that ended its turn after some work and is owed for: nothing received, nothing pending."""
     t = moments.now
@@ -356,6 +363,8 @@ def next_pulse(line: Timeline, finding: Finding, slow: bool, t: int) -> int | No
     """Return the next progress after t at which the finding may turn; None where progress only postpones."""
     if finding.end is not None or finding.delivered_at is not None or finding.received_at is not None:
         return first_after(line.progress, t)
+    if finding.rule == "6" and finding.kind == "nobody":
+        return _next_tool_ended(line, t)
     if finding.rule in ("7", "8") and finding.abnormal and not slow:
         return first_after(line.any_progress, t)
     return None

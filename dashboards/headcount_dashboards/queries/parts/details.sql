@@ -11,5 +11,5 @@ LEFT JOIN
             'headcount recover ''', replaceAll(run_id, '''', '''"''"'''), ''' --session ''',
             replaceAll(session_id, '''', '''"''"'''), '''')) AS recover
     FROM verdict FINAL
-    WHERE session_id IN (SELECT session_id FROM wrong)
+    WHERE (session_id, run_id) IN (SELECT session_id, run_id FROM wrong)
 ) AS details USING (session_id, run_id)

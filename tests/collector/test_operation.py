@@ -20,6 +20,7 @@ from headcount_collector.cli.doctor import findings
 from headcount_collector.cli.log import JsonFormatter, TextFormatter
 from headcount_collector.store import Store, StoreError, migrate
 from headcount_collector.store.backup import restore
+from headcount_collector.store.cluster import kept_by, where_rows_lie
 from headcount_collector.store.migrate import statements
 from headcount_collector.store.size import shrink, sizes
 from tests.collector.intake_server import PROTOBUF
@@ -173,13 +174,23 @@ def test_every_statement_of_the_schema_parses(cluster: str | None, running: Runn
     for statement in made:
         store.query(f"EXPLAIN AST {statement}")
     joined = "\n".join(made)
-    assert joined.count("CREATE MATERIALIZED VIEW") == 9
+    assert joined.count("CREATE MATERIALIZED VIEW") == 10
     if cluster:
         assert "ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/" in joined
         assert "ENGINE = Distributed(main, currentDatabase(), evidence_local, session_key)" in joined
         assert "FROM otel_traces_local" in joined
         assert not re.search(r"^ENGINE = (?!Replicated|Distributed|Null)", joined, re.MULTILINE)
         assert all("ON CLUSTER main" in statement for statement in made)
+
+
+def test_rows_are_deleted_where_they_lie(running: Running) -> None:
+    store: Store = running.collector.store
+    assert where_rows_lie(store, "verdict") == "verdict"
+    of_the_cluster = kept_by(
+        "Distributed('main', 'headcount', 'verdict_local', cityHash64(run_id))", "verdict"
+    )
+    assert of_the_cluster == "verdict_local ON CLUSTER main"
+    store.query(f"EXPLAIN AST DELETE FROM {of_the_cluster} WHERE run_id = 'r1'")
 
 
 def test_a_cluster_name_is_no_sql() -> None:

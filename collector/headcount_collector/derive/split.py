@@ -102,6 +102,7 @@ def _calls_of(row: CallRow, run: str, run_at: RunAt, *, is_last: bool) -> CallRo
         came_back=row.came_back if is_last else 0,
         open=ours(row.open, lambda item: (item[7], item[0])),
         unclaimed=ours(row.unclaimed, lambda item: (item[3], item[0])),
+        lasting=ours(row.lasting, lambda item: (item[4], item[0])),
         failures=ours(row.failures, lambda item: (item[5], item[0])),
         triggered=ours(row.triggered, lambda item: (item[5], item[0])),
         added=ours(row.added, lambda item: (item[3], item[0])),

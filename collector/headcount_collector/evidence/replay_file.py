@@ -16,7 +16,7 @@ from .moment import moment_ns
 from .record import Record
 from .short_form import record_of
 
-HARNESSES = frozenset({"claude-code"})
+HARNESSES = frozenset({"claude-code", "qwen-code"})
 _EARLIEST_NS = moment_ns("1971-01-01T00:00:00Z")
 _LATEST_NS = moment_ns("2200-01-01T00:00:00Z")
 """Nanoseconds since the epoch leave their 64 bits in 2262; a replay's times reach thirty years beyond t0."""

@@ -11,6 +11,7 @@ from typing import Any
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from headcount_collector.evidence.claude_code import records_from_hook
+from headcount_collector.evidence.qwen_code import records_from_qwen_hook
 from headcount_collector.evidence.record import Record, export_request
 from headcount_collector.evidence.replay_file import (
     Arrival,
@@ -34,6 +35,7 @@ from headcount_collector.watch.listener import replay_factory
 from headcount_collector.watch.tick import Tick
 from headcount_collector.watch.verdicts import Transition
 
+_READ_HOOK = {"claude-code": records_from_hook, "qwen-code": records_from_qwen_hook}
 _KEEP_DAYS = 60 * 365
 """Recorded evidence is as old as it is: nothing of it may fall to the retention of the throw-away store.
 A century would reach beyond 2106, where the engine's DateTime begins anew and everything is long expired."""
@@ -224,7 +226,7 @@ class _Run:
             found = matched_runs(evidence, self._report.verdicts.values())
             return export_request([evidence] if found is None else found)
         if isinstance(evidence, HookBody):
-            return export_request(records_from_hook(evidence.body, received_ns))
+            return export_request(_READ_HOOK[evidence.harness](evidence.body, received_ns))
         assert isinstance(evidence, OtlpBody)
         try:
             return request_from_json(json.dumps(evidence.body).encode())

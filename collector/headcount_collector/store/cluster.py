@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from headcount_collector.store.client import Store
 from headcount_collector.store.errors import StoreError
 
 _SHARDED_BY = {
@@ -29,6 +30,7 @@ _VIEW = re.compile(r"CREATE MATERIALIZED VIEW IF NOT EXISTS (\w+) TO (\w+)")
 _ALTER = re.compile(r"ALTER TABLE (\w+)")
 _FROM_SHARD = re.compile(r"\bFROM (otel_traces|verdict)\b")
 _ENGINE = re.compile(r"ENGINE = (\w*MergeTree)(?:\(([^)]*)\))?")
+_DISTRIBUTED = re.compile(r"Distributed\('?(\w+)'?")
 _PATH = "'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'"
 
 
@@ -70,3 +72,18 @@ def clustered(sql: str, cluster: str) -> Iterator[str]:
         f"CREATE TABLE IF NOT EXISTS {name} {on} AS {name}_local\n"
         f"ENGINE = Distributed({cluster}, currentDatabase(), {name}_local, {key})"
     )
+
+
+def where_rows_lie(store: Store, table: str) -> str:
+    """Return what a statement that deletes must name: a table, or on a cluster the table that each shard keeps."""
+    rows = store.query(
+        "SELECT engine_full FROM system.tables WHERE database = {database:String} AND name = {table:String}",
+        {"database": store.database, "table": table},
+    )
+    return kept_by(str(rows[0][0]) if rows else "", table)
+
+
+def kept_by(engine: str, table: str) -> str:
+    """Return the table that keeps the rows of another, by that one's engine as `system.tables` tells it."""
+    distributed = _DISTRIBUTED.match(engine)
+    return table if distributed is None else f"{table}_local ON CLUSTER {distributed[1]}"

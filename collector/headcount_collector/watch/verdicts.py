@@ -10,6 +10,7 @@ from headcount_collector.judge.groups import Member
 from headcount_collector.judge.policy import SECOND
 from headcount_collector.judge.verdict import COMPLETED, RECOVERED, Verdict
 from headcount_collector.store.client import Store
+from headcount_collector.store.cluster import where_rows_lie
 from headcount_collector.watch.documents import Document, document_of, rfc3339
 
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -181,9 +182,10 @@ class VerdictStore:
 
     def forget(self, keys: Iterable[tuple[str, str]]) -> None:
         """Delete the verdicts of ids that turned out to be other names of a dispatched run."""
+        table = where_rows_lie(self._store, "verdict")
         for session, run in keys:
             self._store.command(
-                "DELETE FROM verdict WHERE session_id = {session:String} AND run_id = {run:String}",
+                f"DELETE FROM {table} WHERE session_id = {{session:String}} AND run_id = {{run:String}}",
                 {"session": session, "run": run},
             )
 

@@ -40,6 +40,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         for line in HOOKS.read_text().splitlines()[:-1]:
             found.post("/hooks/claude-code", json.dumps(json.loads(line)["body"]).encode())
         eventually(lambda: found.collector.verdicts.count({"status": "done_but_not_forwarded"}))
+        eventually(lambda: found.collector.verdicts.count() == 2)
         yield found
 
 
@@ -103,7 +104,8 @@ def test_run_tells_what_happened_and_what_is_missing(name: str, running: Running
     for said in (
         "■ done, not delivered",
         "rule 7: the child ended its turn after its work, and nothing came back",
-        "dispatched to general-purpose (teammate) by the root owner",
+        "dispatched to general-purpose (foreground) by the root owner",
+        "launch registered, now teammate",
         "ended its turn, without content",
         "missing: a completion forwarded to the owner",
         "what was believed",

@@ -58,8 +58,8 @@ def test_every_case_is_read_whole(path: Path) -> None:
     for item in file.items:
         given_line = json.loads(lines[item.line - 1])
         assert item.at_ns - file.header.t0_ns == pytest.approx(given_line["at"] * 1e9)
-        kind = {"event": Arrival, "otlp": Arrival, "expect": Expectation}.get(
-            next((k for k in ("event", "otlp", "expect") if k in given_line), ""), Control
+        kind = {"event": Arrival, "otlp": Arrival, "hook": Arrival, "expect": Expectation}.get(
+            next((k for k in ("event", "otlp", "hook", "expect") if k in given_line), ""), Control
         )
         assert isinstance(item, kind)
     assert export_request(

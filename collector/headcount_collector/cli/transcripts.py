@@ -70,9 +70,14 @@ def transcripts(
 
 
 def _follow(reader: Reader, path: Path) -> None:
-    """Read what changes, until interrupted; what the collector does not take is tried again."""
+    """Read what changes, until interrupted; what the collector does not take is tried again.
+
+    A file that is made in a new folder before the folder itself is watched is told of by nobody: so sessions are looked
+    for, too, whenever nothing was told for a while.
+    """
     folder = path if path.is_dir() else path.parent
     owing = set(sessions_below(path))
+    known = set(owing)
     _read(reader, owing)
     # Once more: what was written between the first reading and the beginning of the watch is no change.
     owing |= set(sessions_below(path))
@@ -80,6 +85,9 @@ def _follow(reader: Reader, path: Path) -> None:
     for changes in watch(folder, raise_interrupt=False, yield_on_timeout=True, rust_timeout=_AGAIN_MS):
         changed = {session for _, name in changes for session in _sessions_of(Path(name))}
         owing |= changed if path.is_dir() else changed & {path.absolute()}
+        if not changes:
+            owing |= set(sessions_below(path)) - known
+        known |= owing
         _read(reader, owing)
 
 

@@ -92,6 +92,7 @@ class Outbox:
         self._done = 0
         self._journal_done_at = 0
         """How many of what was queued must be done until all that the resting journal has is exported."""
+        self._gave_up = False
         self._queue: SimpleQueue[ReadableSpan | Flush] = SimpleQueue()
         self._held: deque[ReadableSpan | Flush] = deque()
         self._awaited: deque[Flush] = deque()
@@ -245,6 +246,8 @@ class Outbox:
 
         Not only when nothing is queued: under steady load that moment does not come, and the file would only grow.
         """
+        if self._gave_up:  # what waits no more did not go: it stays on disk
+            return
         # Twice, so that both are empty where nothing waits.
         for _ in range(2):
             if self._spool is not None and self._done >= self._journal_done_at:
@@ -349,6 +352,7 @@ class Outbox:
 
     def _give_up(self) -> None:
         """Count what cannot be exported at the end; with a spool it stays on disk for the next process."""
+        self._gave_up = True
         spans = [item for item in self._held if isinstance(item, ReadableSpan)]
         marks = [item for item in self._held if isinstance(item, Flush)]
         self._held.clear()

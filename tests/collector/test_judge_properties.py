@@ -12,7 +12,7 @@ from headcount_collector.judge.verdict import COMPLETED, RECOVERED, Verdict
 
 from .facts_strategies import POLICY, T0, as_of, facts, last_moment
 
-SLOW = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 
 def core(verdict: Verdict) -> tuple[object, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
@@ -93,3 +95,11 @@ def test_raw_evidence_beyond_the_retention_goes_and_its_facts_stay(engine: Store
         assert store.query(spans) == []
     finally:
         store.close()
+
+
+def test_what_a_store_may_have_been_made_with_never_changes() -> None:
+    """A migration that was applied is not applied again: what it lacks needs one of its own, and a line here."""
+    given = "".join(f"{sha256(m.sql.encode()).hexdigest()[:16]} {m.name}\n" for m in migrations())
+    known = (Path(__file__).parent / "schema_digests.txt").read_text()
+    assert given.startswith(known)
+    assert given == known, "a new migration: add its line to schema_digests.txt"

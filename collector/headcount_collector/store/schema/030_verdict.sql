@@ -34,15 +34,6 @@ CREATE TABLE IF NOT EXISTS verdict
     delivery_s Float64,
     document String CODEC(ZSTD(1)),
     version UInt64,
-    -- Of the document, so that no list has to read it: 0 page, 1 warn, 2 info, 3 nothing, of class and open signals. Quotes
-    -- within values are escaped in the document, so that no text of a sender can look like its keys.
-    urgency UInt8 DEFAULT multiIf(
-        position(document, '"severity":"page"') > 0, 0,
-        position(document, '"severity":"warn"') > 0, 1,
-        position(document, '"severity":"info"') > 0, 2,
-        3),
-    child_sessions Array(String) DEFAULT JSONExtract(document, 'child_sessions', 'Array(String)'),
-    description String DEFAULT JSONExtractString(document, 'description') CODEC(ZSTD(1)),
     INDEX run_id_bloom run_id TYPE bloom_filter(0.001) GRANULARITY 1,
     INDEX names_bloom names TYPE bloom_filter(0.001) GRANULARITY 1,
     INDEX is_open_set is_open TYPE set(2) GRANULARITY 1,

@@ -214,7 +214,8 @@ class _Mailbox:
         return "250 OK"
 
 
-def test_mail_goes_through_a_real_smtp_server() -> None:
+def mailed(sent: Parcel) -> Any:
+    """Send a parcel by mail through a real SMTP server, and return what arrived."""
     box = _Mailbox()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -223,28 +224,22 @@ def test_mail_goes_through_a_real_smtp_server() -> None:
     controller.start()
     try:
         url = f"mailto://127.0.0.1:{port}?from=headcount@example.com&to=oncall@example.com&mode=insecure"
-        AppriseChannel(url, TEXTS).send(parcel())
+        AppriseChannel(url, TEXTS).send(sent)
     finally:
         controller.stop()
     (mail,) = box.mails
+    return mail
+
+
+def test_mail_goes_through_a_real_smtp_server() -> None:
+    mail = mailed(parcel())
     assert mail["To"] == "oncall@example.com"
     assert str(mail["Subject"]).startswith("PAGE: reviewer review-17 is done")
     assert "headcount recover review-17" in mail.get_body(("html",)).get_content()
 
 
 def test_nothing_from_telemetry_gets_into_the_head_of_a_mail() -> None:
-    box = _Mailbox()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    controller = Controller(box, hostname="127.0.0.1", port=port)
-    controller.start()
-    try:
-        url = f"mailto://127.0.0.1:{port}?from=headcount@example.com&to=oncall@example.com&mode=insecure"
-        AppriseChannel(url, TEXTS).send(hostile())
-    finally:
-        controller.stop()
-    (mail,) = box.mails
+    mail = mailed(hostile())
     assert mail.get_all("To") == ["oncall@example.com"]
     assert "Bcc" not in mail
     said = mail.get_body(("html",)).get_content()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +11,7 @@ import grpc
 import pytest
 
 from headcount_collector.api.server import grpc_edge
-from headcount_collector.evidence.record import Record, export_request
+from tests.collector.dispatched import dispatch
 from tests.collector.intake_server import PROTOBUF
 from tests.collector.running import PATIENCE_S, Running, eventually, running_collector
 
@@ -25,21 +24,6 @@ REQUESTS = 1
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     with running_collector(tmp_path_factory.mktemp("data"), queue_requests=4) as found:
         yield found
-
-
-def dispatch(run: str, service: str) -> bytes:
-    record = Record(
-        event="dispatch",
-        at_ns=time.time_ns(),
-        run=run,
-        session="s",
-        attributes={},
-        start_ns=None,
-        phase=None,
-        service=service,
-        identity=run,
-    )
-    return export_request([record]).SerializeToString()
 
 
 def over_http(running: Running, body: bytes, answers: Counter[str]) -> bool:

@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from pathlib import Path
 
 from headcount_collector.api.collector import Collector
-from headcount_collector.evidence.record import Record, export_request
 from headcount_collector.settings import load_settings
 from tests.collector.clickhouse_endpoint import clickhouse_endpoint
+from tests.collector.dispatched import dispatch
 from tests.collector.running import eventually
-
-
-def dispatch(run: str) -> bytes:
-    record = Record(
-        event="dispatch",
-        at_ns=time.time_ns(),
-        run=run,
-        session="s",
-        attributes={},
-        start_ns=None,
-        phase=None,
-        service="tests",
-        identity=run,
-    )
-    return export_request([record]).SerializeToString()
 
 
 def status_of(collector: Collector, run: str) -> str:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from headcount_collector.evidence.record import Record, export_request
 from headcount_collector.receive import Intake, create_intake
 from headcount_collector.receive.errors import Malformed, StoreFailed
 from headcount_collector.store import Store, StoreError, migrate
 from tests.collector.clickhouse_endpoint import Endpoint, clickhouse_endpoint
+from tests.collector.dispatched import dispatch
 from tests.collector.intake_server import PROTOBUF, serving_intake
 
 
@@ -37,21 +36,6 @@ def intake(store: Store, endpoint: Endpoint) -> Iterator[Intake]:
     yield made
     endpoint.behave("well")
     made.close()
-
-
-def dispatch(run: str) -> bytes:
-    record = Record(
-        event="dispatch",
-        at_ns=time.time_ns(),
-        run=run,
-        session="s",
-        attributes={},
-        start_ns=None,
-        phase=None,
-        service="tests",
-        identity=run,
-    )
-    return export_request([record]).SerializeToString()
 
 
 def test_a_second_start_finds_nothing_to_migrate(store: Store) -> None:

@@ -233,16 +233,19 @@ class FactsLoader:
         asked_places = Places.of(places)
         wakers = {waker for key in sources for waker in asked[key][0]}
         owners = {key for key in sources if asked[key][1]}
+        names = {session: book.names for session, book in scene.books.items()}
+        several = {home for home in asked_places.order if len(names[home.session].claimers(home.run)) > 1}
         with ThreadPoolExecutor(1, "headcount-facts") as beside:
-            reading = beside.submit(rows.calls, self._store, asked_places, list(wakers), owners)
+            reading = beside.submit(
+                rows.calls, self._store, asked_places, list(wakers), owners=owners, several=several
+            )
             evidence = rows.evidence(self._store, Places.of(fresh | strays)) if fresh else []
             activity = rows.activity(self._store, asked_places)
             calls = reading.result()
         self._learn_clocks(scene, {*(row.producer for row in evidence), *(row.producer for row in activity)})
-        names = {session: book.names for session, book in scene.books.items()}
         split(dict(sources), names, asked_places, scene.clocks, evidence, activity, calls)
-        several = {key for key in sources for name, home in _names_of(scene, key) if home != key}
-        return several | set(strays.values())
+        in_company = {key for key in sources for name, home in _names_of(scene, key) if home != key}
+        return in_company | set(strays.values())
 
     def _strays(self, places: Mapping[RunKey, RunKey]) -> dict[RunKey, RunKey]:
         """Return the names without a session under which there are records that belong to one of these places.

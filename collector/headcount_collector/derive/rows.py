@@ -97,7 +97,8 @@ class CallRow(NamedTuple):
     """`open` as OpenCall; `unclaimed` (came back, tool, call, producer); `failures` (failed, succeeded, tool, error,
     turn, producer); `triggered` (began, came back, turn, trigger, stream, producer,
     long); `lasting` (began, came back, tool, call, producer); `added` (came back, tokens,
-    turn, producer); `awaited` (call, came back, producer); `requests` (began, producer)."""
+    turn, producer); `awaited` (call, came back, producer); `requests` (began, producer);
+    `shared` (began, producer) of all that came back, under a name that several runs claim."""
 
     home: int
     event: str
@@ -111,6 +112,7 @@ class CallRow(NamedTuple):
     added: list[tuple[int, int, str, str]]
     awaited: list[tuple[str, int, str]]
     requests: list[tuple[int, str]]
+    shared: list[tuple[int, str]]
 
 
 class ProducerRow(NamedTuple):
@@ -202,6 +204,10 @@ class Places:
     def __getitem__(self, home: int) -> RunKey:
         return self.order[home - 1]
 
+    def numbers_of(self, homes: Collection[RunKey]) -> list[int]:
+        """Return the places of some homes."""
+        return [number for number, home in enumerate(self.order, 1) if home in homes]
+
     def parameters(self) -> dict[str, object]:
         place = {run: number for number, run in enumerate(self.order, 1)}
         return {
@@ -225,9 +231,22 @@ LASTING_NS = 20 * 1_000_000_000
 """A call in flight for this long is told one by one, since it explains a silence of the past."""
 
 
-def calls(store: Store, places: Places, wakers: Sequence[str], owners: Collection[RunKey]) -> list[CallRow]:
-    homes = [number for number, run in enumerate(places.order, 1) if run in owners]
-    asked = {**places.parameters(), "wakers": wakers, "owners": homes, "lasting_ns": LASTING_NS}
+def calls(
+    store: Store,
+    places: Places,
+    wakers: Sequence[str],
+    *,
+    owners: Collection[RunKey],
+    several: Collection[RunKey],
+) -> list[CallRow]:
+    """Return the calls of these places; `owners` are runs with runs of their own, `several` names with several runs."""
+    asked = {
+        **places.parameters(),
+        "wakers": wakers,
+        "owners": places.numbers_of(owners),
+        "several": places.numbers_of(several),
+        "lasting_ns": LASTING_NS,
+    }
     found = store.query(question("calls"), _written(asked), beside=True)
     return [CallRow._make((*row[:3], *map(_unpacked, row[3:]))) for row in found]
 

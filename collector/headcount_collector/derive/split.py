@@ -68,9 +68,7 @@ def split(
             give(*place).calls.append(call)
             continue
         for run in claimers:
-            give(place.session, run).calls.append(
-                _calls_of(call, run, _run_at(book, place.run, clocks), is_last=run == claimers[-1])
-            )
+            give(place.session, run).calls.append(_calls_of(call, run, _run_at(book, place.run, clocks)))
 
 
 def _run_at(book: Names, name: str, clocks: Clocks) -> RunAt:
@@ -92,14 +90,15 @@ def _activity_of(row: ActivityRow, run: str, run_at: RunAt) -> ActivityRow:
     )
 
 
-def _calls_of(row: CallRow, run: str, run_at: RunAt, *, is_last: bool) -> CallRow:
-    """Return a run's share of the calls under a name; how many there were is told of the last claimer only."""
+def _calls_of(row: CallRow, run: str, run_at: RunAt) -> CallRow:
+    """Return a run's share of the calls under a name: those that began in its time."""
 
     def ours(items: Iterable[T], moment: Callable[[T], tuple[str, int]]) -> list[T]:
         return [item for item in items if run_at(*moment(item)) == run]
 
+    shared = ours(row.shared, lambda item: (item[1], item[0]))
     return row._replace(
-        came_back=row.came_back if is_last else 0,
+        came_back=len(shared),
         open=ours(row.open, lambda item: (item[7], item[0])),
         unclaimed=ours(row.unclaimed, lambda item: (item[3], item[0])),
         lasting=ours(row.lasting, lambda item: (item[4], item[0])),
@@ -108,4 +107,5 @@ def _calls_of(row: CallRow, run: str, run_at: RunAt, *, is_last: bool) -> CallRo
         added=ours(row.added, lambda item: (item[3], item[0])),
         awaited=ours(row.awaited, lambda item: (item[2], item[1])),
         requests=ours(row.requests, lambda item: (item[1], item[0])),
+        shared=shared,
     )

@@ -1,12 +1,14 @@
 -- Tool calls and model requests of each run, gathered from all its names, a row for each kind: how many came back,
--- and one by one only those that the judgement asks for. `unclaimed` are ends that met no beginning: in order of time
+-- and one by one only those that the judgement asks for,
+-- or that come under a name which several runs claim (`shared`). `unclaimed` are ends that met no beginning: in order of time
 -- they close what is open and has nothing that an end could name. The lists, mostly empty, travel as JSON: nested
 -- columns cost the client more than the engine needs for all the rest.
 SELECT
     home, event, came_back_count,
     toValidUTF8(toJSONString(open)), toValidUTF8(toJSONString(unclaimed)), toValidUTF8(toJSONString(failures)),
     toValidUTF8(toJSONString(triggered)), toValidUTF8(toJSONString(lasting)), nudged,
-    toValidUTF8(toJSONString(added)), toValidUTF8(toJSONString(awaited)), toValidUTF8(toJSONString(requests))
+    toValidUTF8(toJSONString(added)), toValidUTF8(toJSONString(awaited)), toValidUTF8(toJSONString(requests)),
+    toValidUTF8(toJSONString(shared))
 FROM
 (
     SELECT
@@ -33,7 +35,8 @@ FROM
         countIf(trigger NOT IN ('', 'task')) > 0 AS nudged,
         groupArrayIf((came_back, tokens, turn, producer), tokens > 0 AND came_back > 0) AS added,
         groupArrayIf((call, came_back, producer), call != '' AND came_back > 0 AND call IN {wakers:Array(String)}) AS awaited,
-        if(home IN {owners:Array(UInt32)}, groupArrayIf((began, producer), event = 'model_request'), []) AS requests
+        if(home IN {owners:Array(UInt32)}, groupArrayIf((began, producer), event = 'model_request'), []) AS requests,
+        groupArrayIf((began, producer), came_back > 0 AND home IN {several:Array(UInt32)}) AS shared
     FROM
     (
         SELECT

@@ -38,6 +38,7 @@ class Adapter:
     environment: str
     tools: int = 1
     told_error: str = "error"
+    told_cancelled: str = "cancelled"
 
 
 ADAPTERS = [
@@ -46,7 +47,7 @@ ADAPTERS = [
     Adapter("pydantic_ai", "pydantic-ai"),
     Adapter("agent_framework", "agent-framework"),
     Adapter("google_adk", "google-adk"),
-    Adapter("crewai", "crewai"),
+    Adapter("crewai", "crewai", told_cancelled="error"),  # a time limit, the one way to stop an agent
 ]
 
 
@@ -147,6 +148,7 @@ def test_a_run_that_completes(adapter: Adapter, play: Callable[[Adapter, str], P
     events = played.of(verdict.run)
     assert {"dispatch", "start", "first_token", "tool_call", "child_done"} <= set(events)
     assert {"completion_received", "completion_forwarded", "completion_consumed"} <= set(events)
+    assert "owner_final" in {span.event for span in played.spans}
 
 
 @each
@@ -196,6 +198,31 @@ def test_a_result_that_is_not_forwarded_is_found(
     assert launched(ended + 31 * SECOND).status == "done_but_not_forwarded"
 
 
+@each
+def test_a_child_that_is_cancelled_is_told_as_one(
+    adapter: Adapter, play: Callable[[Adapter, str], Played]
+) -> None:
+    played = play(adapter, "cancelled")
+    (verdict,) = played.judge(played.end_ns + 3600 * SECOND).values()
+    assert (verdict.status, verdict.outcome) == ("completed", adapter.told_cancelled)
+    assert serious(verdict) == []
+
+
+@each
+def test_a_child_of_a_child_is_owed_to_the_child(
+    adapter: Adapter, play: Callable[[Adapter, str], Played]
+) -> None:
+    played = play(adapter, "nested")
+    verdicts = {v.agent: v for v in played.judge(played.end_ns + 3600 * SECOND).values()}
+    assert {agent: (v.status, v.outcome) for agent, v in verdicts.items()} == {
+        "researcher": ("completed", "ok"),
+        "assistant": ("completed", "ok"),
+    }
+    child, grandchild = verdicts["researcher"], verdicts["assistant"]
+    assert (child.owner, grandchild.owner, grandchild.session) == ("", child.run, child.session)
+    assert serious(child) == serious(grandchild) == []
+
+
 @pytest.mark.parametrize(
     "adapter", [Adapter("openai_agents", "openai-agents"), Adapter("google_adk", "google-adk")]
 )
@@ -208,11 +235,7 @@ def test_a_handoff_is_given_away_and_nobody_waits_for_it(
     assert "dismiss" in played.of(verdict.run)
 
 
-@pytest.mark.parametrize(
-    "adapter",
-    [adapter for adapter in ADAPTERS if adapter.program not in ("agent_framework", "crewai")],
-    ids=lambda adapter: adapter.program,
-)
+@each
 def test_the_first_token_of_a_stream_is_told_at_once(
     adapter: Adapter, play: Callable[[Adapter, str], Played]
 ) -> None:

@@ -104,6 +104,39 @@ def test_a_child_that_failed_is_told_as_failed_whatever_the_tool_made_of_it(
     assert recorder.events_of("child_done")[0].attributes["error.type"] == "ValueError"
 
 
+def test_a_cancellation_that_the_framework_does_not_tell_is_seen_where_it_passes(
+    recorder: Recorder, ops: Nesting
+) -> None:
+    called(ops, "t", "a")
+    ops.model_began("m", "a")
+
+    def work() -> None:
+        try:
+            raise asyncio.CancelledError
+        finally:
+            ops.model_ended("m")
+            ops.agent_ended("a")
+
+    with pytest.raises(asyncio.CancelledError):
+        work()
+    ops.tool_ended("t", result="it took too long")
+    assert recorder.events_of("first_token") == []
+    assert recorder.events_of("child_done")[0].attributes["subagent.outcome"] == "cancelled"
+    assert recorder.events_of("completion_received")[0].attributes["subagent.outcome"] == "cancelled"
+
+
+def test_who_works_while_a_cancellation_of_another_is_handled_is_not_cancelled(
+    recorder: Recorder, ops: Nesting
+) -> None:
+    try:
+        raise asyncio.CancelledError
+    except asyncio.CancelledError:
+        called(ops, "t", "a")
+        ops.agent_ended("a", result="tidied up")
+        ops.tool_ended("t")
+    assert recorder.events_of("child_done")[0].attributes["subagent.outcome"] == "ok"
+
+
 def test_a_cancelled_child_is_told_as_cancelled(recorder: Recorder, ops: Nesting) -> None:
     called(ops, "t", "a")
     ops.agent_ended("a", error=asyncio.CancelledError())

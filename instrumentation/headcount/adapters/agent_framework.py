@@ -6,14 +6,66 @@
     headcount.configure()
     agent_framework.instrument()
 
+First tokens of a stream are told at once, else with the answer.
 Set up OpenTelemetry first, if you do: where there is no TracerProvider, one is made, since the framework's spans need it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from agent_framework.observability import ChatTelemetryLayer
+
 from headcount.adapters import genai_spans
+from headcount.guard import guarded, nothing
+
+_listening = False
 
 
 def instrument() -> None:
     """Hear all agents from now on, once."""
     genai_spans.provider_to_hear()
+    _listen_to_streams()
+
+
+def _listen_to_streams() -> None:
+    global _listening
+    if _listening:
+        return
+    _listening = True
+    respond = ChatTelemetryLayer.get_response
+
+    @functools.wraps(respond)
+    def heard(self: Any, *args: Any, **kwargs: Any) -> Any:
+        answer = respond(self, *args, **kwargs)
+        _listen_to(answer)
+        return answer
+
+    ChatTelemetryLayer.get_response = heard  # type: ignore[method-assign, unused-ignore]  # the one place all streams pass
+
+
+@guarded(nothing)
+def _listen_to(answer: Any) -> None:
+    """Hear the first part of an answer that is a stream. It touches no part, and holds none back."""
+    around = getattr(answer, "with_pull_context_manager", None)
+    if around is not None:
+        around(_first_of_its_pulls())
+
+
+def _first_of_its_pulls() -> Callable[[], contextlib.AbstractContextManager[None]]:
+    told = False
+
+    @contextlib.contextmanager
+    def pull() -> Iterator[None]:
+        nonlocal told
+        yield
+        # Inside the framework's own, which makes the request's span the current one.
+        if not told:
+            told = True
+            for processor in genai_spans.processors():
+                processor.first_token_here()
+
+    return pull

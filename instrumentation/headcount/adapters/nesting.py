@@ -8,6 +8,7 @@ the program says so (`forwarded`). A result counts as consumed at the owner's ne
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from typing import Final, Literal
 from headcount import owner as owners
 from headcount import wire
 from headcount.child import Child
+from headcount.digest import is_cancellation
 from headcount.dispatch import dispatch
 from headcount.guard import guarded, nothing
 from headcount.interval import Interval, ModelRequest
@@ -60,6 +62,8 @@ class Operation:
     carried: bool = False
     lost: str | None = None
     """Why an edge did not carry its result."""
+    amid: int | None = None
+    """The cancellation that was handled when it began, which is not its own."""
 
     def around(self, kind: Kind) -> Operation | None:
         """Return the innermost operation of a kind that this one is part of."""
@@ -130,6 +134,7 @@ class Nesting:
         operation = self._end(id)
         if operation is None:
             return
+        error = _cancelled(operation) or error
         if result is UNSAID and operation.answer is not None:
             result = operation.answer
         self._settle(operation)
@@ -212,6 +217,7 @@ class Nesting:
         operation = self._end(id)
         if operation is None:
             return
+        error = _cancelled(operation) or error
         if result is UNSAID and operation.answer is not None:
             result = operation.answer
         if operation.interval is not None:
@@ -279,9 +285,11 @@ class Nesting:
         self, id: str, *, tokens: int | None = None, model: str | None = None, error: Failure = None
     ) -> None:
         """Tell that a model answered, with its output tokens; where no stream told the first token, this does."""
+        operation = self._open.get(id)
+        error = _cancelled(operation) or error
         if error is None:
             self.first_token(id)
-        operation = self._end(id)
+        self._end(id)
         if operation is None or not isinstance(operation.interval, ModelRequest):
             return
         if tokens:
@@ -308,7 +316,7 @@ class Nesting:
                 return None
             above = self._open.get(parent) if parent is not None else None
             within = above.session if above is not None else None
-            operation = Operation(id, kind, name, above, within or session or id, parent)
+            operation = Operation(id, kind, name, above, within or session or id, parent, amid=_in_flight())
             self._open[id] = operation
             while len(self._open) > MOST_OPEN:
                 self._open.popitem(last=False)
@@ -370,6 +378,22 @@ class Nesting:
         delivered, agent.delivered = agent.delivered, []
         for run in delivered:
             run.consumed()
+
+
+def _in_flight() -> int | None:
+    """Return which cancellation this code is told in the middle of, if it is one."""
+    error = sys.exc_info()[1]
+    cancels = error is not None and not isinstance(error, GeneratorExit) and is_cancellation(error)
+    return id(error) if cancels else None
+
+
+def _cancelled(operation: Operation | None) -> BaseException | None:
+    """Return the cancellation that ends an operation: frameworks end their spans and say nothing of it.
+
+    A generator that is closed is none: its consumer may have all that it wanted.
+    """
+    flying = _in_flight()
+    return sys.exc_info()[1] if operation is not None and flying not in (None, operation.amid) else None
 
 
 def _called_by_tool(operation: Operation) -> bool:

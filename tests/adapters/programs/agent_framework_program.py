@@ -22,7 +22,7 @@ from agent_framework import (
     tool,
 )
 from agent_framework.observability import ChatTelemetryLayer
-from playing import AGENT, ANSWER, TASK, play
+from playing import AGENT, ANSWER, HELPER, PAUSE_S, TASK, play
 
 from headcount.adapters import agent_framework
 
@@ -49,6 +49,8 @@ class Scripted(
 
     async def _updates(self, messages: Sequence[Message]) -> AsyncIterator[ChatResponseUpdate]:
         answer = await self._answer(messages)
+        yield ChatResponseUpdate(role="assistant", contents=[])
+        await asyncio.sleep(PAUSE_S)
         for message in answer.messages:
             yield ChatResponseUpdate(role="assistant", contents=message.contents)
 
@@ -89,6 +91,38 @@ def researcher(fault: str = "", look: Any = look_up) -> Agent[Any]:
 async def lead(child: Agent[Any], number: int = 1) -> None:
     calls = [("research", {"task": TASK})] * number
     await Agent(Scripted(*calls), name="lead", tools=[child.as_tool(name="research")]).run(TASK)
+
+
+async def streams() -> None:
+    @tool
+    async def research() -> str:
+        """Ask the researcher, and hear it out."""
+        stream = researcher().run(TASK, stream=True)
+        async for _ in stream:
+            pass
+        return (await stream.get_final_response()).text
+
+    await Agent(Scripted(("research", {})), name="lead", tools=[research]).run(TASK)
+
+
+async def cancelled() -> None:
+    """The lead gives its researcher no more than a moment."""
+
+    @tool
+    async def research() -> str:
+        """Ask the researcher."""
+        try:
+            return (await asyncio.wait_for(researcher("hangs").run(TASK), PAUSE_S)).text
+        except TimeoutError:
+            return "it took too long"
+
+    await Agent(Scripted(("research", {})), name="lead", tools=[research]).run(TASK)
+
+
+async def nested() -> None:
+    """The researcher asks an assistant of its own."""
+    ask = Agent(Scripted(), name=HELPER).as_tool(name="ask")
+    await lead(Agent(Scripted(("ask", {"task": TASK})), name=AGENT, tools=[ask]))
 
 
 async def not_forwarded() -> None:
@@ -137,6 +171,9 @@ if __name__ == "__main__":
         error=lambda: lead(researcher("broken")),
         hang=lambda: lead(researcher("hangs")),
         not_forwarded=not_forwarded,
+        cancelled=cancelled,
+        nested=nested,
+        streams=streams,
         workflow=workflow,
         edge_dropped=edge_dropped,
     )

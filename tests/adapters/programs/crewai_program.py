@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import json
 import os
 import re
 import threading
@@ -17,12 +18,13 @@ os.environ |= {
 
 from crewai import Agent, BaseLLM, Crew, Task
 from crewai.events.types.llm_events import LLMCallType
+from crewai.llms.base_llm import llm_call_context
 from crewai.tools import tool
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from playing import AGENT, ANSWER, TASK, play
+from playing import AGENT, ANSWER, HELPER, PAUSE_S, TASK, play
 
 from headcount.adapters import crewai
 
@@ -34,6 +36,7 @@ class Scripted(BaseLLM):
 
     fault: str = ""
     action: str = "look_up"
+    given: str = "{}"
 
     def call(
         self,
@@ -45,18 +48,24 @@ class Scripted(BaseLLM):
         from_agent: Any = None,
         response_model: Any = None,
     ) -> Any:
-        about = {"from_task": from_task, "from_agent": from_agent}
+        with llm_call_context():
+            return self._answer(messages, {"from_task": from_task, "from_agent": from_agent})
+
+    def _answer(self, messages: Any, about: dict[str, Any]) -> str:
         self._emit_call_started_event(messages, **about)
         if self.fault == "hangs":
             threading.Event().wait()
         if self.fault == "broken":
             self._emit_call_failed_event("as told", **about)
             raise RuntimeError("as told")
-        called = re.search(r"Observation: (found|started)", str(messages)) is not None
+        if self.stream:
+            self._emit_stream_chunk_event("Thought", **about)
+            time.sleep(PAUSE_S)
+        called = re.search(rf"Observation: (found|started|{ANSWER})", str(messages)) is not None
         answer = (
             f"Thought: I know\nFinal Answer: {ANSWER}"
             if called
-            else f"Thought: look\nAction: {self.action}\nAction Input: {{}}\n"
+            else f"Thought: look\nAction: {self.action}\nAction Input: {self.given}\n"
         )
         self._emit_call_completed_event(answer, LLMCallType.LLM_CALL, **about, usage={"completion_tokens": 7})
         return answer
@@ -78,8 +87,8 @@ def slow_look_up() -> str:
     return "found"
 
 
-def researcher(fault: str = "", look: Any = look_up) -> Agent:
-    model = Scripted(model="scripted", fault=fault)
+def researcher(fault: str = "", look: Any = look_up, stream: bool = False) -> Agent:
+    model = Scripted(model="scripted", fault=fault, stream=stream)
     return Agent(role=AGENT, goal=TASK, backstory="-", llm=model, tools=[look], max_retry_limit=0)
 
 
@@ -92,8 +101,33 @@ def play_crew(*agents: Agent) -> None:
     ]
     try:
         Crew(name="lead", agents=list(agents), tasks=tasks, verbose=False).kickoff()
-    except RuntimeError as error:
+    except (RuntimeError, TimeoutError) as error:
         print(error)
+
+
+def cancelled() -> None:
+    """The researcher has no more than a second: the one way to stop an agent, which is told as its error."""
+
+    @tool("look_up")
+    def look_up() -> str:
+        """Look it up, for too long."""
+        time.sleep(3)
+        return "found"
+
+    agent = researcher(look=look_up)
+    agent.max_execution_time = 1
+    play_crew(agent)
+
+
+def nested() -> None:
+    """The researcher delegates to a coworker."""
+    asked = {"task": TASK, "context": "-", "coworker": HELPER}
+    model = Scripted(model="scripted", action="Delegate work to coworker", given=json.dumps(asked))
+    about: dict[str, Any] = {"goal": TASK, "backstory": "-", "max_retry_limit": 0}
+    helper = Agent(role=HELPER, llm=Scripted(model="scripted"), tools=[look_up], **about)
+    agent = Agent(role=AGENT, llm=model, allow_delegation=True, **about)
+    task = Task(description=TASK, expected_output="it", agent=agent)
+    Crew(name="lead", agents=[agent, helper], tasks=[task], verbose=False).kickoff()
 
 
 def not_forwarded() -> None:
@@ -141,5 +175,8 @@ if __name__ == "__main__":
         error=lambda: play_crew(researcher("broken")),
         hang=lambda: play_crew(researcher("hangs")),
         not_forwarded=not_forwarded,
+        cancelled=cancelled,
+        nested=nested,
+        streams=lambda: play_crew(researcher(stream=True)),
         stamps=stamps,
     )

@@ -12,7 +12,7 @@ from google.adk.models import BaseLlm, LlmRequest, LlmResponse
 from google.adk.runners import InMemoryRunner
 from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
-from playing import AGENT, ANSWER, PAUSE_S, TASK, play
+from playing import AGENT, ANSWER, HELPER, PAUSE_S, TASK, play
 
 from headcount.adapters import google_adk
 
@@ -34,7 +34,7 @@ class Scripted(BaseLlm):
         if self.fault == "hangs":
             await asyncio.Event().wait()
         parts = [part for content in llm_request.contents for part in content.parts or []]
-        if any(part.function_response for part in parts):
+        if not self.calls or any(part.function_response for part in parts):
             answer = [types.Part(text=ANSWER)]
         else:
             answer = [
@@ -101,6 +101,27 @@ async def broken() -> None:
     await run(LlmAgent(name="lead", model=Scripted(calls=(("research", {}),)), tools=[research]))
 
 
+async def cancelled() -> None:
+    """The lead gives its researcher no more than a moment."""
+
+    async def research() -> str:
+        """Ask the researcher."""
+        try:
+            await asyncio.wait_for(run(researcher("hangs")), PAUSE_S)
+        except TimeoutError:
+            return "it took too long"
+        return "?"
+
+    await run(LlmAgent(name="lead", model=Scripted(calls=(("research", {}),)), tools=[research]))
+
+
+async def nested() -> None:
+    """The researcher asks an assistant of its own."""
+    helper = AgentTool(LlmAgent(name=HELPER, model=Scripted()))
+    model = Scripted(calls=((HELPER, {"request": TASK}),))
+    await lead(LlmAgent(name=AGENT, model=model, tools=[helper]))
+
+
 async def not_forwarded() -> None:
     kept = []
 
@@ -125,6 +146,8 @@ if __name__ == "__main__":
         error=broken,
         hang=lambda: lead(researcher("hangs")),
         not_forwarded=not_forwarded,
+        cancelled=cancelled,
+        nested=nested,
         handoff=handoff,
         streams=streams,
     )

@@ -13,7 +13,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.tools import tool
-from playing import AGENT, ANSWER, PAUSE_S, TASK, play
+from playing import AGENT, ANSWER, HELPER, PAUSE_S, TASK, play
 
 from headcount.adapters import langchain
 
@@ -91,6 +91,39 @@ async def streams() -> None:
     await create_agent(Scripted(calls=(("research", {}),)), [research], name="lead").ainvoke(asked())
 
 
+async def cancelled() -> None:
+    """The lead gives its researcher no more than a moment."""
+
+    @tool
+    async def look_up() -> str:
+        """Look it up, for ever."""
+        await asyncio.Event().wait()
+        return "found"
+
+    @tool
+    async def research() -> str:
+        """Ask the researcher."""
+        try:
+            answer = await asyncio.wait_for(researcher(tools=[look_up]).ainvoke(asked()), PAUSE_S)
+            return str(answer["messages"][-1].content)
+        except TimeoutError:
+            return "it took too long"
+
+    await create_agent(Scripted(calls=(("research", {}),)), [research], name="lead").ainvoke(asked())
+
+
+async def nested() -> None:
+    """The researcher asks an assistant of its own."""
+    helper = create_agent(Scripted(), [], name=HELPER)
+
+    @tool
+    async def ask() -> str:
+        """Ask the assistant."""
+        return str((await helper.ainvoke(asked()))["messages"][-1].content)
+
+    await lead(create_agent(Scripted(calls=(("ask", {}),)), [ask], name=AGENT))
+
+
 async def not_forwarded() -> None:
     kept = []
 
@@ -131,6 +164,8 @@ if __name__ == "__main__":
         error=lambda: lead(researcher("broken")),
         hang=lambda: lead(researcher("hangs")),
         not_forwarded=not_forwarded,
+        cancelled=cancelled,
+        nested=nested,
         deepagents=deepagents,
         streams=streams,
     )

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2 as httpx
 from agents import Agent, OpenAIChatCompletionsModel, RunConfig, Runner, function_tool, set_trace_processors
 from openai import AsyncOpenAI
-from playing import AGENT, ANSWER, PAUSE_S, TASK, play
+from playing import AGENT, ANSWER, HELPER, PAUSE_S, TASK, play
 
 from headcount.adapters import openai_agents
 
@@ -38,7 +38,7 @@ def completion(request: httpx.Request) -> httpx.Response:
                 400, json={"error": {"message": "as told", "type": "invalid_request_error"}}
             )
         calls = [] if answered else [call("look_up")]
-    elif not answered:
+    elif not answered and "helper" not in system:
         number = 2 if "two" in system else 1
         tool = body["tools"][0]["function"]
         given = {"input": TASK} if "input" in tool["parameters"]["properties"] else {}
@@ -117,6 +117,27 @@ async def streams() -> None:
     await run(Agent(name="lead", instructions="You lead.", tools=[research], model=model))
 
 
+async def cancelled() -> None:
+    """The lead gives its researcher no more than a moment."""
+
+    @function_tool
+    async def research() -> str:
+        """Ask the researcher."""
+        try:
+            return str((await asyncio.wait_for(Runner.run(researcher("hangs"), TASK), PAUSE_S)).final_output)
+        except TimeoutError:
+            return "it took too long"
+
+    await run(Agent(name="lead", instructions="You lead.", tools=[research], model=model))
+
+
+async def nested() -> None:
+    """The researcher asks an assistant of its own."""
+    helper = Agent(name=HELPER, instructions="You are the helper.", model=model)
+    ask = helper.as_tool("ask", "Ask the assistant.")
+    await lead(Agent(name=AGENT, instructions="You ask.", tools=[ask], model=model))
+
+
 async def not_forwarded() -> None:
     @function_tool
     async def start() -> str:
@@ -145,6 +166,8 @@ if __name__ == "__main__":
         error=lambda: lead(researcher("broken")),
         hang=lambda: lead(researcher("hangs")),
         not_forwarded=not_forwarded,
+        cancelled=cancelled,
+        nested=nested,
         handoff=handoff,
         streams=streams,
     )

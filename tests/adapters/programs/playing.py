@@ -14,6 +14,8 @@ import headcount
 AGENT = "researcher"
 TASK = "find the answer"
 ANSWER = "the answer is 42"
+HELPER = "assistant"
+"""Whom the researcher asks, where children have children."""
 PAUSE_S = 0.5
 """Between the first part of a stream and the rest."""
 HANG_S = float(os.environ.get("HEADCOUNT_TEST_HANG_S", "0"))

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-from playing import AGENT, ANSWER, PAUSE_S, TASK, play
+from playing import AGENT, ANSWER, HELPER, PAUSE_S, TASK, play
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
@@ -22,7 +22,7 @@ def calling(*tools: str, fault: str = "") -> FunctionModel:
             raise RuntimeError("as told")
         if fault == "hangs":
             await asyncio.Event().wait()
-        if len(messages) == 1:
+        if len(messages) == 1 and tools:
             return ModelResponse(parts=[ToolCallPart(tool, {}) for tool in tools])
         return ModelResponse(parts=[TextPart(ANSWER)])
 
@@ -75,6 +75,32 @@ async def lead(child: Agent[None, str], number: int = 1) -> None:
     await agent.run(TASK)
 
 
+async def cancelled() -> None:
+    """The lead gives its researcher no more than a moment."""
+    agent, child = Agent(calling("research"), name="lead"), researcher("hangs")
+
+    @agent.tool_plain
+    async def research() -> str:
+        try:
+            return (await asyncio.wait_for(child.run(TASK), PAUSE_S)).output
+        except TimeoutError:
+            return "it took too long"
+
+    await agent.run(TASK)
+
+
+async def nested() -> None:
+    """The researcher asks an assistant of its own."""
+    helper = Agent(calling(), name=HELPER)
+    child = Agent(calling("ask"), name=AGENT)
+
+    @child.tool_plain
+    async def ask() -> str:
+        return (await helper.run(TASK)).output
+
+    await lead(child)
+
+
 async def not_forwarded() -> None:
     agent, kept = Agent(calling("start"), name="lead"), []
 
@@ -94,5 +120,7 @@ if __name__ == "__main__":
         error=lambda: lead(researcher("broken")),
         hang=lambda: lead(researcher("hangs")),
         not_forwarded=not_forwarded,
+        cancelled=cancelled,
+        nested=nested,
         streams=streams,
     )

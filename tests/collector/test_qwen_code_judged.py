@@ -111,6 +111,38 @@ def test_a_session_in_which_every_result_came_back_ends_completed(
         assert [signal.name for signal in verdict.signals if signal.severity != "info"] == []
 
 
+@pytest.mark.parametrize("disk", [True, False], ids=["its transcripts here", "on another machine"])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_an_agent_that_is_asked_again_works_in_a_run_of_its_own(
+    judged: Judged, tmp_path: Path, disk: bool, backwards: bool
+) -> None:
+    """Recorded: a background agent ends, a message continues it, both notices name the first call."""
+    session = Session("resume", tmp_path)
+    if backwards:
+        session.bodies.reverse()
+    judged.take(session, disk=disk)
+    verdicts = judged.at(session.end_ns + 3600 * SECOND, session.end_ns + SECOND)
+    first, second = "call_a53c3cc3c80e4697af13", "call_103f7bd01db847049dd2"
+    assert {v.run: (v.status, v.mode, v.outcome, v.tool_calls) for v in verdicts} == {
+        first: ("completed", "background", "ok", 1),
+        second: ("completed", "background", "ok", 0),
+    }
+    assert [s.name for v in verdicts for s in v.signals if s.severity != "info"] == []
+
+
+def test_the_second_answer_of_an_agent_is_missed_while_its_notice_is(judged: Judged, tmp_path: Path) -> None:
+    session = Session("resume", tmp_path)
+    lines = session.chat.read_text().splitlines(keepends=True)
+    lines.remove([line for line in lines if "<remaining>" in line][-1])
+    session.chat.write_text("".join(lines))
+    judged.take(session)
+    verdicts = judged.at(session.end_ns + 31 * SECOND, session.end_ns + SECOND)
+    assert {v.run: v.status for v in verdicts} == {
+        "call_a53c3cc3c80e4697af13": "completed",
+        "call_103f7bd01db847049dd2": "done_but_not_forwarded",
+    }
+
+
 def test_a_child_that_hangs_is_found_at_its_second(judged: Judged, tmp_path: Path) -> None:
     session = Session("hang", tmp_path)
     judged.take(session)

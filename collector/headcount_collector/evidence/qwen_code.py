@@ -2,8 +2,9 @@
 
 What differs, as recordings of version 0.24.4 show. Each hook has a time of its own, which holds: the commands that hand
 hooks over overtake each other. A call is named by `tool_call_id`; `tool_use_id` is another number in every hook but
-PostToolBatch. An agent's id is its type and that call, so a child is joined from its start on; its tool hooks name no
-type. Tools are named `agent`, `task_stop`, `task_output`, `send_message`; a tool's answer is `llmContent` beside a
+PostToolBatch. An agent's id is its type and that call, so its start names the run that it works in; all else is told
+under the agent's id, since an agent that has ended can be asked again: the message is the call of a new run, while the
+agent's notices name the first call for ever. Its tool hooks name no type. Tools are named `agent`, `task_stop`, `task_output`, `send_message`; a tool's answer is `llmContent` beside a
 `returnDisplay`, whose status says whether the agent runs on in the background. A notice to the model fires no hook: it
 is read from the session's transcript, and where that does not lie on the collector's machine, a task that is over when
 a turn ends counts as handed over, since the harness empties its queue of notices before it rests. Its notices say how
@@ -12,13 +13,13 @@ many are `<remaining>` and whether all are terminal, which is not evidence of a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from . import wire
 from .claude_code import records_from_hook
 from .claude_code_body import Absorbed, Disk, Join, name_at, table_at, text_at
-from .claude_code_disk import Joined
 from .claude_code_result import content_text, outcome_of
 from .moment import moment_ns
 from .qwen_code_disk import Notes
@@ -52,6 +53,9 @@ _TOOLS = {
     "send_message": "SendMessage",
 }
 _AGENT = "Agent"
+_MESSAGE = "SendMessage"
+_ASKED_AGAIN = re.compile(r"(Continued|Revived|Resumed) ")
+"""How the answer to a message begins that set an agent to work again; one that is still at work takes it in passing."""
 _RUNNING = frozenset({"background", "running", "async_launched"})
 _PREFIX = "claude-code:"
 _DAY_NS = 86_400 * 1_000_000_000
@@ -66,26 +70,26 @@ def records_from_qwen_hook(
     at_ns = _time_of(body, received_ns)
     said = _in_claudes_words(body)
     notes = Notes() if disk is not None else None
-    found = records_from_hook(said, at_ns, capture_content=capture_content, disk=_OwnNames(said, notes))
+    found = records_from_hook(said, at_ns, capture_content=capture_content, disk=_OwnNotes(notes))
+    found += _joined(said, at_ns)
+    found += _messaged(said, at_ns)
     path = text_at(body, "transcript_path") or ""
-    if name_at(body, "hook_event_name") == "Stop" and not (notes and notes.readable(path)):
+    if not (notes and notes.readable(path)):
         found += _handed_over(said, at_ns)
     return [_as_qwens(record) for record in found]
 
 
-class _OwnNames:
-    """What this harness tells in place of a note on its disk: the call in the agent's id, the notices in its transcript."""
+class _OwnNotes:
+    """What lies on this harness's disk: the notices in its transcript; which call an agent works for does not."""
 
-    def __init__(self, body: Mapping[str, object], notes: Notes | None) -> None:
-        self._type = name_at(body, "agent_type")
+    def __init__(self, notes: Notes | None) -> None:
         self._notes = notes
 
     def join_of_agent(self, transcript_path: str, session: str, agent_id: str) -> Join | None:
-        call = agent_id.removeprefix(f"{self._type}-")
-        return Joined(call, news=True) if call and call != agent_id else None
+        return None
 
     def resumed(self, session: str, agent_id: str, call: str) -> None:
-        """Take no note: an agent's id names its first call."""
+        """Take no note: the two runs of an agent are told apart by time."""
 
     def absorbed(self, transcript_path: str, received_ns: int) -> Sequence[Absorbed]:
         return self._notes.absorbed(transcript_path, received_ns) if self._notes is not None else []
@@ -100,25 +104,56 @@ def _time_of(body: Mapping[str, object], received_ns: int) -> int:
     return at_ns if abs(at_ns - received_ns) < _DAY_NS else received_ns
 
 
+def _joined(body: Mapping[str, object], at_ns: int) -> Iterator[Record]:
+    """Yield, at an agent's start, whose agent it is: its id ends with the call that dispatched it."""
+    session, agent = name_at(body, "session_id"), name_at(body, "agent_id")
+    if name_at(body, "hook_event_name") != "SubagentStart" or session is None or agent is None:
+        return
+    call = agent.removeprefix(f"{name_at(body, 'agent_type')}-")
+    if call and call != agent:
+        about = {wire.PRODUCER: f"{_PREFIX}{session}", wire.ALIAS: (agent,), wire.CHILD_SESSION: agent}
+        yield Record("heartbeat", at_ns, call, session, about, service=SERVICE)
+
+
+def _messaged(body: Mapping[str, object], at_ns: int) -> Iterator[Record]:
+    """Yield a message to an agent that is at work: a word of its owner, and no run of its own."""
+    session, agent = name_at(body, "session_id"), name_at(table_at(body, "tool_input"), "task_id")
+    answer = table_at(body, "tool_response")
+    if session is None or agent is None or name_at(body, "hook_event_name") != "PostToolUse":
+        return
+    if name_at(body, "tool_name") == _MESSAGE and not answer.get("error") and "resumedAgentId" not in answer:
+        about = {wire.PRODUCER: f"{_PREFIX}{session}", wire.MESSAGE_FROM: "owner"}
+        yield Record("message", at_ns, agent, session, about, service=SERVICE)
+
+
+def _over(body: Mapping[str, object], at_ns: int) -> Iterator[tuple[str, str, int]]:
+    """Yield the tasks whose notices a hook proves to be out, with their outcomes and the moment.
+
+    Those that are over when a turn ends, and one that is asked again after it was done.
+    """
+    event, tasks = name_at(body, "hook_event_name"), body.get("background_tasks")
+    for task in tasks if event == "Stop" and isinstance(tasks, list) else ():
+        if isinstance(task, dict):
+            run, outcome = name_at(task, "id"), outcome_of(text_at(task, "status"))
+            if run is not None and outcome is not None:
+                yield run, outcome, at_ns
+    again = name_at(table_at(body, "tool_response"), "resumedAgentId")
+    length = body.get("duration_ms")
+    if event == "PostToolUse" and again is not None and isinstance(length, int):
+        yield again, "ok", at_ns - length * 1_000_000 - 1
+
+
 def _handed_over(body: Mapping[str, object], at_ns: int) -> Iterator[Record]:
-    """Yield receipt and hand-over of the tasks that are over when their owner's turn ends."""
-    tasks = body.get("background_tasks")
+    """Yield receipt and hand-over of the tasks whose notices are out, where no transcript tells."""
     session = name_at(body, "session_id")
-    for task in tasks if isinstance(tasks, list) and session else ():
-        run, outcome = (
-            (name_at(task, "id"), outcome_of(text_at(task, "status")))
-            if isinstance(task, dict)
-            else (None, None)
-        )
-        if run is None or outcome is None:
-            continue
+    for run, outcome, over_ns in _over(body, at_ns) if session is not None else ():
         about = {wire.PRODUCER: f"{_PREFIX}{session}"}
         told = {**about, wire.RESULT_SOURCE: "notification", wire.OUTCOME: outcome}
-        yield Record("completion_received", at_ns, run, session, told, service=SERVICE)
+        yield Record("completion_received", over_ns, run, session, told, service=SERVICE)
         yield Record(
-            "completion_forwarded", at_ns, run, session, {**about, wire.FORWARDED: True}, service=SERVICE
+            "completion_forwarded", over_ns, run, session, {**about, wire.FORWARDED: True}, service=SERVICE
         )
-        yield Record("completion_consumed", at_ns, run, session, about, service=SERVICE)
+        yield Record("completion_consumed", over_ns, run, session, about, service=SERVICE)
 
 
 def _as_qwens(record: Record) -> Record:
@@ -137,6 +172,8 @@ def _in_claudes_words(body: Mapping[str, object]) -> dict[str, object]:
     tool = _TOOLS.get(name_at(body, "tool_name") or "")
     if tool is not None:
         said["tool_name"] = tool
+        if tool == _MESSAGE:
+            said |= _woken(body)
         if tool == _AGENT and "tool_response" in body:
             said["tool_response"] = _answer(table_at(body, "tool_response"), call)
     calls = body.get("tool_calls")
@@ -159,6 +196,13 @@ def _call(call: object) -> object:
     shown = table_at(table_at(call, "tool_response"), "result_display")
     over = tool == _AGENT and outcome_of(text_at(shown, "status")) is not None
     return {**call, "tool_name": tool, "tool_response": "ended" if over else None}
+
+
+def _woken(body: Mapping[str, object]) -> dict[str, object]:
+    """Return the answer to a message that set an agent to work again, as Claude Code would give it."""
+    shown = text_at(table_at(body, "tool_response"), "returnDisplay") or ""
+    agent = name_at(table_at(body, "tool_input"), "task_id")
+    return {"tool_response": {"resumedAgentId": agent}} if agent and _ASKED_AGAIN.match(shown) else {}
 
 
 def _answer(response: Mapping[str, object], call: str | None) -> dict[str, object]:

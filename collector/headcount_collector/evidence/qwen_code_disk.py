@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from .claude_code_body import table_at, text_at
 from .claude_code_disk import TAIL, TakenUp, absolute, object_of, read_tail
 from .claude_code_result import content_text
 from .moment import moment_ns
 
+_FIRST_CALL = re.compile(r"<tool-use-id>[^<]*</tool-use-id>")
 _DAY_NS = 86_400 * 1_000_000_000
 
 
@@ -39,6 +42,7 @@ def _taken_up(line: bytes) -> TakenUp | None:
     if text is None or at is None:
         return None
     try:
-        return TakenUp(moment_ns(at), text)
+        # It names the first call of an agent for ever, also where the agent was asked again.
+        return TakenUp(moment_ns(at), _FIRST_CALL.sub("", text))
     except ValueError:
         return None

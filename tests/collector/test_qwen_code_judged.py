@@ -95,6 +95,7 @@ def judged(engine: Store) -> Iterator[Judged]:
         ("background-two", 2, "background", "ok", 1),
         ("child-error", 1, "foreground", "error", 0),
         ("background-error", 1, "background", "error", 0),
+        ("nested", 2, "foreground", "ok", 1),
     ],
 )
 def test_a_session_in_which_every_result_came_back_ends_completed(
@@ -109,6 +110,25 @@ def test_a_session_in_which_every_result_came_back_ends_completed(
         assert (verdict.mode, verdict.outcome, verdict.tool_calls) == (mode, outcome, tools)
         assert verdict.agent == "general-purpose"
         assert [signal.name for signal in verdict.signals if signal.severity != "info"] == []
+
+
+def test_a_child_of_a_child_is_owed_to_the_child(judged: Judged, tmp_path: Path) -> None:
+    session = Session("nested", tmp_path)
+    judged.take(session)
+    found = {v.owner: v for v in judged.at(session.end_ns + SECOND, session.end_ns + SECOND)}
+    assert set(found) == {"", "general-purpose-call_2cbe000d600e431886e6"}
+    assert "general-purpose-call_2cbe000d600e431886e6" in found[""].names
+
+
+@pytest.mark.parametrize("noticed", [True, False])
+def test_a_child_that_its_owner_stops_is_void(judged: Judged, tmp_path: Path, noticed: bool) -> None:
+    session = Session("stop", tmp_path)
+    if not noticed:
+        session.forget_notices()
+    judged.take(session)
+    (verdict,) = judged.at(session.end_ns + 3600 * SECOND, session.end_ns + SECOND)
+    assert (verdict.status, verdict.outcome) == ("completed", "cancelled")
+    assert [s.name for s in verdict.signals if s.severity != "info"] == []
 
 
 @pytest.mark.parametrize("disk", [True, False], ids=["its transcripts here", "on another machine"])

@@ -54,6 +54,7 @@ _TOOLS = {
 }
 _AGENT = "Agent"
 _MESSAGE = "SendMessage"
+_STOP = "TaskStop"
 _ASKED_AGAIN = re.compile(r"(Continued|Revived|Resumed) ")
 """How the answer to a message begins that set an agent to work again; one that is still at work takes it in passing."""
 _RUNNING = frozenset({"background", "running", "async_launched"})
@@ -174,6 +175,8 @@ def _in_claudes_words(body: Mapping[str, object]) -> dict[str, object]:
         said["tool_name"] = tool
         if tool == _MESSAGE:
             said |= _woken(body)
+        if tool == _STOP:
+            said |= _stopped(body)
         if tool == _AGENT and "tool_response" in body:
             said["tool_response"] = _answer(table_at(body, "tool_response"), call)
     calls = body.get("tool_calls")
@@ -203,6 +206,14 @@ def _woken(body: Mapping[str, object]) -> dict[str, object]:
     shown = text_at(table_at(body, "tool_response"), "returnDisplay") or ""
     agent = name_at(table_at(body, "tool_input"), "task_id")
     return {"tool_response": {"resumedAgentId": agent}} if agent and _ASKED_AGAIN.match(shown) else {}
+
+
+def _stopped(body: Mapping[str, object]) -> dict[str, object]:
+    """Return the answer to the call that stopped an agent (shells are stopped by it too), as Claude Code would give it."""
+    said = text_at(table_at(body, "tool_response"), "llmContent") or ""
+    agent = name_at(table_at(body, "tool_input"), "task_id")
+    stopped = agent is not None and "background agent" in said and not said.startswith("Error")
+    return {"tool_response": {"task_type": "agent", "task_id": agent}} if stopped else {}
 
 
 def _answer(response: Mapping[str, object], call: str | None) -> dict[str, object]:

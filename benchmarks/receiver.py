@@ -36,7 +36,7 @@ def main(folder: Path, path: str) -> None:
     """Serve until standard input ends, then print what was committed."""
     store = Store.open(folder)
     migrate(store)
-    intake = create_intake(NaiveStore(store) if path == "naive" else store)
+    intake = create_intake(NaiveStore(store), writers=1) if path == "naive" else create_intake(store)
     app = FastAPI()
     app.include_router(intake.router)
     edge = GrpcEdge(intake.signals)

@@ -1,4 +1,4 @@
-"""Group commit: requests that arrive while an insert runs share the next one, and are answered when it is done."""
+"""Group commit: requests that arrive while inserts run share the next one, and are answered when it is done."""
 
 from __future__ import annotations
 
@@ -38,12 +38,13 @@ class _Waiting:
 
 
 class GroupCommitter:
-    """One thread that writes, a bounded queue before it that is fair between senders.
+    """Threads that write, a bounded queue before them that is fair between senders.
 
-    After an insert it waits until as many requests are there as were answered and queued when it ended, so that the
-    senders that were just answered come back into one group and do not split into two alternating halves. It waits
-    no longer than `linger_s`, and only while they come: not once `gap_s` passed without one. A request that finds the
-    committer idle does not wait.
+    After an insert a writer waits until as many requests are there as were answered and queued when it ended, so that
+    the senders that were just answered come back into one group and do not split into alternating halves. It waits no
+    longer than `linger_s`, and only while they come: not once `gap_s` passed without one. A request that finds nobody
+    at work does not wait. Beside one that writes, another begins only with `apart_bytes` or more, and shares evenly
+    with it: an insert has a price of its own, which small groups would pay twice.
     """
 
     def __init__(
@@ -56,6 +57,8 @@ class GroupCommitter:
         queue_bytes: int = 128 * 1024 * 1024,
         queue_requests: int = 1024,
         group_bytes: int = 32 * 1024 * 1024,
+        writers: int = 1,
+        apart_bytes: int = 2 * 1024 * 1024,
         linger_s: float = 0.08,
         gap_s: float = 0.01,
         clock_ns: Callable[[], int] = time.time_ns,
@@ -64,16 +67,26 @@ class GroupCommitter:
         self._counters = counters
         self._on_commit = on_commit
         self._signal = signal
-        self._group_bytes = group_bytes
+        self._group_bytes = max(1, group_bytes // writers)
+        self._apart_bytes = apart_bytes
         self._linger_s = linger_s
         self._gap_s = gap_s
         self._clock_ns = clock_ns
         self._queue: FairQueue[_Waiting] = FairQueue(queue_bytes, queue_requests)
+        self._at_work = 0
+        self._expected, self._until_s = 0, 0.0
         self._received_ns = 0
+        self._under_way: set[int] = set()
         self._closing = False
         self._changed = threading.Condition()
-        self._thread = threading.Thread(target=self._run, name="headcount-commit", daemon=True)
-        self._thread.start()
+        self._next = threading.Lock()  # held by the one writer that looks for a group
+        self._telling = threading.Lock()
+        self._threads = [
+            threading.Thread(target=self._run, name=f"headcount-commit-{number}", daemon=True)
+            for number in range(writers)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     @property
     def queued_requests(self) -> int:
@@ -112,37 +125,52 @@ class GroupCommitter:
         with self._changed:
             self._closing = True
             self._changed.notify()
-        self._thread.join()
+        for thread in self._threads:
+            thread.join()
 
     def _run(self) -> None:
-        expected, until_s = 0, 0.0
-        while group := self._next_group(expected, until_s):
+        while group := self._next_group():
             try:
                 self._commit(group)
             except Exception as error:  # the thread must outlive whatever a store or a callback does
                 log.exception("commit failed in an unforeseen way")
                 _fail(group, StoreFailed(f"the store failed: {error}"))
-            expected, until_s = len(group) + len(self._queue), time.monotonic() + self._linger_s
             self._release(group)
 
-    def _next_group(self, expected: int, until_s: float) -> list[_Waiting]:
-        with self._changed:
-            while not self._queue:
-                if self._closing:
+    def _next_group(self) -> list[_Waiting]:
+        with self._next, self._changed:
+            while not self._worth_writing():
+                if self._closing and not self._queue:
                     return []
                 self._changed.wait()
-            while len(self._queue) < expected and not self._closing:
-                rest_s = min(self._gap_s, until_s - time.monotonic())
+            while len(self._queue) < self._expected and not self._closing:
+                rest_s = min(self._gap_s, self._until_s - time.monotonic())
                 if rest_s <= 0 or not self._changed.wait(rest_s):
                     break
-            group = self._queue.take(self._group_bytes)
+            group = self._queue.take(self._share_bytes())
+            self._at_work += 1
+            self._expected = 0
             for waiting in group:
                 waiting.done.set_running_or_notify_cancel()  # from here on a sender that hangs up changes nothing
             return group
 
+    def _worth_writing(self) -> bool:
+        return bool(self._queue) and (not self._at_work or self._queue.waiting_bytes >= self._apart_bytes)
+
+    def _share_bytes(self) -> int:
+        """Return how much one group may hold, so that those that are written at once are of one size."""
+        here = self._queue.bytes
+        if here < len(self._threads) * self._apart_bytes:
+            return self._group_bytes
+        return min(self._group_bytes, -(-here // len(self._threads)))
+
     def _release(self, group: list[_Waiting]) -> None:
         with self._changed:
+            self._expected = max(self._expected, len(self._queue)) + len(group)
+            self._until_s = time.monotonic() + self._linger_s
+            self._at_work -= 1
             self._queue.release(group)
+            self._changed.notify()
 
     def _commit(self, group: list[_Waiting]) -> None:
         try:
@@ -167,20 +195,33 @@ class GroupCommitter:
                 _fail([waiting], _refusal(error))
 
     def _write(self, group: list[_Waiting]) -> None:
-        self._received_ns = max(self._clock_ns(), self._received_ns + 1)
+        with self._changed:
+            received_ns = self._received_ns = max(self._clock_ns(), self._received_ns + 1)
+            self._under_way.add(received_ns)
         began_s = time.monotonic()
-        self._store.commit([waiting.body for waiting in group], self._received_ns)
-        took_s = time.monotonic() - began_s
-        self._counters.committed(
-            self._signal, sum(waiting.spans for waiting in group), self._received_ns, took_s
-        )
+        try:
+            self._store.commit([waiting.body for waiting in group], received_ns)
+            took_s = time.monotonic() - began_s
+            self._answer(group, received_ns, took_s)
+        finally:
+            self._tell(received_ns)
+
+    def _answer(self, group: list[_Waiting], received_ns: int, took_s: float) -> None:
+        self._counters.committed(self._signal, sum(waiting.spans for waiting in group), received_ns, took_s)
         for waiting in group:
             if not waiting.done.done():
-                waiting.done.set_result(self._received_ns)
-        try:
-            self._on_commit(self._received_ns)
-        except Exception:  # who listens must not undo what is committed
-            log.exception("a listener to commits failed")
+                waiting.done.set_result(received_ns)
+
+    def _tell(self, ended_ns: int) -> None:
+        """Tell the listener up to which moment nothing is under way, now that the write of `ended_ns` ended."""
+        with self._telling:
+            with self._changed:
+                self._under_way.remove(ended_ns)
+                done_ns = min(self._under_way) - 1 if self._under_way else self._received_ns
+            try:
+                self._on_commit(done_ns)
+            except Exception:  # who listens must not undo what is committed
+                log.exception("a listener to commits failed")
 
 
 def _refusal(error: StoreError) -> Refused:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -17,6 +18,8 @@ from headcount_collector.receive.otlp import otlp_router
 from headcount_collector.receive.signals import Signals
 from headcount_collector.store.content import CONTENT_ATTRIBUTES
 
+WRITERS = min(2, os.cpu_count() or 1)
+"""Inserts of traces at once: one keeps one core busy."""
 _LOG_SHARE = 8
 """Logs get this part of the queue: few carry evidence."""
 
@@ -67,13 +70,21 @@ def create_intake(
     body_limit: int = BODY_LIMIT,
     queue_bytes: int = 128 * 1024 * 1024,
     queue_requests: int = 1024,
+    writers: int = WRITERS,
     drop_attributes: Iterable[str] = CONTENT_ATTRIBUTES,
 ) -> Intake:
-    """Start intake into a migrated `store`. `on_commit` is called in the committing thread with the receiver's time."""
+    """Start intake into a migrated `store`. `on_commit` gets the moment up to which all is committed."""
     counters = Counters()
     signals = Signals(
         Admission(retention_days),
-        GroupCommitter(store, counters, on_commit, queue_bytes=queue_bytes, queue_requests=queue_requests),
+        GroupCommitter(
+            store,
+            counters,
+            on_commit,
+            queue_bytes=queue_bytes,
+            queue_requests=queue_requests,
+            writers=writers,
+        ),
         LogAdmission(drop_attributes, retention_days),
         GroupCommitter(
             LogStore(store),

@@ -35,6 +35,8 @@ class FairQueue(Generic[T]):
         self._most_items = most_items
         self._lines: OrderedDict[str, deque[T]] = OrderedDict()
         self._waiting = 0
+        self.waiting_bytes = 0
+        """Bytes of those that wait to be taken."""
         self._bytes: Counter[str] = Counter()
         self._items: Counter[str] = Counter()
         self.bytes = 0
@@ -66,6 +68,7 @@ class FairQueue(Generic[T]):
         """Add an item that `full` has nothing against."""
         self._lines.setdefault(item.sender, deque()).append(item)
         self._waiting += 1
+        self.waiting_bytes += item.size
         self._bytes[item.sender] += item.size
         self._items[item.sender] += 1
         self.bytes += item.size
@@ -87,6 +90,7 @@ class FairQueue(Generic[T]):
             else:
                 del self._lines[sender]
         self._waiting -= len(taken)
+        self.waiting_bytes -= size
         return taken
 
     def release(self, items: list[T]) -> None:

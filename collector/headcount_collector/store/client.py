@@ -24,11 +24,13 @@ _WRITE: Settings = {"max_partitions_per_insert_block": 0}
 
 # For commits. JSON of array and map attributes: plain slashes, and a NaN that stays seen. Both branches of every
 # condition are computed, which is a fifth faster over columns; a view may not lean on a condition to avoid an error.
+# Views that read the same rows are worked out at once where a core is free.
 _COMMIT: Settings = {
     **_WRITE,
     "output_format_json_escape_forward_slashes": 0,
     "output_format_json_quote_denormals": 1,
     "short_circuit_function_evaluation": "disable",
+    "parallel_view_processing": 1,
 }
 
 # Field 1000 of our Request, wire type fixed64: (1000 << 3 | 1) as a varint.
@@ -38,8 +40,9 @@ _RECEIVED_TAG = bytes([0xC1, 0x3E])
 class Store:
     """A database with our tables: read, write, and commit whole OTLP messages.
 
-    Three handles, since a handle serves one call at a time: `query` reads beside `command` and `insert`, and both
-    beside `commit`. Every method may be called from any thread; none may be called in a forked child.
+    Several handles, since a handle serves one call at a time: `query` reads beside `command` and `insert`, and both
+    beside `commit`, of which each that is under way has its own. Every method may be called from any thread; none may
+    be called in a forked child.
     """
 
     def __init__(self, engine: Engine, database: str, *, readonly_handle: bool = True) -> None:
@@ -49,6 +52,7 @@ class Store:
         """The data folder of an embedded store."""
         self._lock: FolderLock | None = None
         self._closers: list[Callable[[], None]] = []
+        self._idle: list[Client] = []
         try:
             self._write = self._handle(_WRITE, create=True)
             self._read = self._handle({}) if readonly_handle else self._write
@@ -126,11 +130,11 @@ class Store:
 
         Protobuf messages concatenate, so the bodies are joined and the receiver's time is appended as one more
         field. The bodies are as `receive.admission` leaves them: what is nested deeper than otlp_request.proto says
-        is not seen. Call it from one thread at a time. Raises StoreError; `data_at_fault` says if a retry is useless.
+        is not seen. Several threads may commit at once. Raises StoreError; `data_at_fault` says if a retry is useless.
         """
         message = b"".join((*bodies, _RECEIVED_TAG, received_ns.to_bytes(8, "little")))
-        with _engine_errors("commit"):
-            self._intake.raw_insert("otlp_request", insert_block=message, fmt="ProtobufSingle")
+        with _engine_errors("commit"), self._intake() as handle:
+            handle.raw_insert("otlp_request", insert_block=message, fmt="ProtobufSingle")
 
     def dashboard_sql(self) -> DashboardSql:
         """Return what runs the SQL of others, read only, on handles of its own; they are closed with the store."""
@@ -158,9 +162,16 @@ class Store:
     def _beside(self) -> Client:
         return self._handle({})
 
-    @cached_property
-    def _intake(self) -> Client:
-        return self._handle({**_COMMIT, **self._engine.message_schema})
+    @contextmanager
+    def _intake(self) -> Iterator[Client]:
+        try:
+            handle = self._idle.pop()
+        except IndexError:
+            handle = self._handle({**_COMMIT, **self._engine.message_schema})
+        try:
+            yield handle
+        finally:
+            self._idle.append(handle)
 
     def _handle(self, settings: Settings, *, create: bool = False) -> Client:
         with _engine_errors("open"):

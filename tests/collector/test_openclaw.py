@@ -93,6 +93,8 @@ def recorded(case: str) -> tuple[list[Any], int]:
         ("one", 1, "ok", 1),
         ("two", 2, "ok", 1),
         ("error", 1, "error", 0),
+        ("timed_out", 1, "timeout", 0),
+        ("cancelled", 1, "cancelled", 0),
         ("skip", 1, "ok", 1),
         ("parent", 1, "ok", 1),
         ("forget", 1, "ok", 1),
@@ -212,6 +214,13 @@ def test_a_cancelled_task_is_void_and_a_lost_one_blocked(engine: Store) -> None:
         "r1": "completed",
         "r2": "blocked",
     }
+
+
+def test_who_cancelled_a_task_is_told_where_the_ledger_says_so() -> None:
+    readings, _ = recorded("cancelled")
+    by_operator = [r for r in records_from_ledger(readings[-1]) if r.event == "kill"]
+    by_owner = [r for r in records_from_ledger([done(status="cancelled")]) if r.event == "kill"]
+    assert [r.attributes[wire.KILL_ACTOR] for r in (*by_operator, *by_owner)] == ["user", "owner"]
 
 
 def test_a_note_of_progress_counts_and_a_queue_waits(engine: Store) -> None:

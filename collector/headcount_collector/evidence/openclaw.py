@@ -155,8 +155,10 @@ def _end(told: _Teller, task: Task, status: str | None, ended: int) -> Iterator[
     if status == "lost":
         yield told.record("child_gone", ended, {})
     elif status == "cancelled":
-        # The ledger does not say by whom; only its owner and the operator can.
-        yield told.record("kill", ended, {wire.KILL_ACTOR: "owner", wire.KILL_RULE: "cancelled"})
+        # Only its owner and the operator can, and of the operator the ledger says so.
+        by_operator = "by operator" in (text_at(task, "error") or "").lower()
+        actor = "user" if by_operator else "owner"
+        yield told.record("kill", ended, {wire.KILL_ACTOR: actor, wire.KILL_RULE: "cancelled"})
     elif status in _OUTCOMES:
         failed = status != "succeeded"
         empty = failed and not text_at(task, "terminalSummary")

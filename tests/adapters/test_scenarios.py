@@ -6,6 +6,7 @@ Five scenarios for every adapter: a run that completes, two at once of the same 
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -26,6 +27,7 @@ from tests.instrumentation.receiver import ReceivedSpan, Receiver
 from .environments import python_of
 
 PROGRAMS = Path(__file__).with_name("programs")
+ADAPTER_SOURCES = Path(__file__).parents[2] / "instrumentation" / "headcount" / "adapters"
 DATABASES = count(1)
 EXPECTED_S = 900
 
@@ -283,6 +285,27 @@ def test_a_sub_agent_of_deepagents_goes_by_its_type(play: Callable[[Adapter, str
     played = play(Adapter("langchain", "langchain"), "deepagents")
     (verdict,) = played.judge(played.end_ns + 3600 * SECOND).values()
     assert (verdict.status, verdict.agent, verdict.tool_calls) == ("completed", "researcher", 1)
+
+
+@each
+def test_the_lines_of_an_adapters_docstring_run_as_they_stand(adapter: Adapter, tmp_path: Path) -> None:
+    python = python_of(adapter.environment)
+    if python is None:
+        pytest.skip(f"no environment: make adapters ADAPTERS={adapter.environment}")
+    document = ast.get_docstring(ast.parse((ADAPTER_SOURCES / f"{adapter.program}.py").read_text())) or ""
+    lines = [line[4:] for line in document.splitlines() if line.startswith("    ")]
+    assert lines[-1] == f"{adapter.program}.instrument()"
+    checked = "assert not headcount.stats().faults, headcount.stats().faults"
+    ended = subprocess.run(
+        [str(python), "-c", "\n".join([*lines, checked])],
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "HEADCOUNT_EXIT_TIMEOUT": "0"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 def test_a_program_without_a_line_of_ours_is_watched(tmp_path: Path) -> None:

@@ -79,9 +79,9 @@ def running_collector(data: Path, **options: object) -> Iterator[Running]:
             thread.join()
 
 
-def eventually(found: Callable[[], Any]) -> Any:
+def eventually(found: Callable[[], Any], patience_s: float = PATIENCE_S) -> Any:
     """Return the first true value; fails where none comes."""
-    ends = time.monotonic() + PATIENCE_S
+    ends = time.monotonic() + patience_s
     pause = threading.Event()
     while time.monotonic() < ends:
         if value := found():

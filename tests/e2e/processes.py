@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -94,3 +95,33 @@ def serving(data: Path, *arguments: str, variables: Mapping[str, str] | None = N
             process.terminate()
         process.wait(PATIENCE_S)
         process.stdout.close()
+
+
+@contextlib.contextmanager
+def session(
+    command: list[str], folder: Path, variables: Mapping[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a harness; at the end whatever is left of it is killed."""
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=dict(variables),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def killed_at_the_end_of_a_child(settings: Path) -> None:
+    """Add a hook of somebody else's to a harness: it kills the session before the owner hears that its child is done."""
+    written = json.loads(settings.read_text())
+    command = {"type": "command", "command": "sleep 1; kill -9 $PPID"}
+    written["hooks"]["SubagentStop"].append({"hooks": [command]})
+    settings.write_text(json.dumps(written))

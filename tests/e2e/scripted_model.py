@@ -1,7 +1,8 @@
 """A model that answers as told, behind the Messages API on loopback: drives a real agent harness without a paid one.
 
 The words of the user's prompt say what it does: DISPATCH (the main agent dispatches a child), N=2 (so many at once),
-BACKGROUND; and in the child's prompt CHILD_ERROR, CHILD_HANG.
+BACKGROUND, THEN_STOP (it stops what it launched), THEN_ASK (it asks the same child again); and in the child's prompt
+CHILD_ERROR, CHILD_HANG, CHILD_NESTS (it dispatches a child of its own).
 """
 
 from __future__ import annotations
@@ -23,26 +24,37 @@ def answer_to(request: dict[str, Any]) -> list[dict[str, Any]] | None:
     messages = request.get("messages", [])
     text, first = json.dumps(messages), json.dumps(messages[:1])
     tools = {tool.get("name") for tool in request.get("tools", [])}
+    dispatcher = next((name for name in ("Agent", "Task") if name in tools), None)
     if CHILD in first:
         if "CHILD_HANG" in first:
             return None
         if "CHILD_ERROR" in first:
             return []
+        if "tool_result" not in text and "CHILD_NESTS" in first and dispatcher is not None:
+            return [call(dispatcher, **asked("", background=False))]
         if "tool_result" not in text and "Bash" in tools:
             return [call("Bash", command="echo hello", description="say hello")]
         return [{"type": "text", "text": ANSWER}]
-    dispatcher = next((name for name in ("Agent", "Task") if name in tools), None)
     if "DISPATCH" in text and dispatcher is not None and CHILD not in text:
         words = " ".join(re.findall(r"CHILD_[A-Z]+", text))
         number = re.search(r"\bN=(\d+)", text)
-        asked: dict[str, Any] = {
-            "description": "find the answer",
-            "prompt": f"{CHILD} find the answer {words}",
-            "subagent_type": "general-purpose",
-            "run_in_background": "BACKGROUND" in text,
-        }
-        return [call(dispatcher, **asked) for _ in range(int(number[1]) if number else 1)]
+        given = asked(words, background="BACKGROUND" in text)
+        return [call(dispatcher, **given) for _ in range(int(number[1]) if number else 1)]
+    launched = re.search(r"agentId: ?([\w-]+)", text)
+    if launched is not None and "THEN_STOP" in text and '"name": "TaskStop"' not in text:
+        return [call("TaskStop", task_id=launched[1])]
+    if launched is not None and "THEN_ASK" in text and "and the other one" not in text:
+        return [call("SendMessage", to=launched[1], message="and the other one?", summary="one more")]
     return [{"type": "text", "text": "done"}]
+
+
+def asked(words: str, *, background: bool) -> dict[str, Any]:
+    return {
+        "description": "find the answer",
+        "prompt": f"{CHILD} find the answer {words}",
+        "subagent_type": "general-purpose",
+        "run_in_background": background,
+    }
 
 
 def call(name: str, **arguments: Any) -> dict[str, Any]:
@@ -52,6 +64,7 @@ def call(name: str, **arguments: Any) -> dict[str, Any]:
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     released: threading.Event
+    hanging: threading.Event
 
     def do_GET(self) -> None:
         self._json({})
@@ -64,6 +77,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._json({"input_tokens": 1})
         blocks = answer_to(request)
         if blocks is None:
+            self.hanging.set()
             self.released.wait()
             self.close_connection = True
             return None
@@ -126,7 +140,9 @@ class ScriptedModel:
 
     def __init__(self) -> None:
         self._released = threading.Event()
-        handler = type("Handler", (_Handler,), {"released": self._released})
+        self.hanging = threading.Event()
+        """Set once somebody waits for an answer that never comes."""
+        handler = type("Handler", (_Handler,), {"released": self._released, "hanging": self.hanging})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})

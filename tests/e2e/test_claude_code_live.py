@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -12,9 +13,24 @@ from typing import Any
 
 import pytest
 
-from .processes import PATIENCE_S, Served, headcount, serving
+from headcount_collector.evidence.moment import moment_ns
+from tests.collector.running import eventually
+
+from .processes import Served, headcount, killed_at_the_end_of_a_child, serving, session
 from .scripted_model import ANSWER, ScriptedModel
 
+WHOLE_STORY = {
+    "dispatch",
+    "start",
+    "progress",
+    "child_done",
+    "completion_received",
+    "completion_forwarded",
+    "owner_final",
+}
+"""The events of a run of which nothing is missing."""
+HARNESS_S = 300.0
+"""How long a session may take on a busy machine."""
 ADAPTERS = Path(__file__).parents[2] / ".venv-adapters"
 
 
@@ -46,39 +62,64 @@ def served(tmp_path: Path) -> Iterator[Served]:
         yield found
 
 
-def ask(home: Path, url: str, prompt: str, timeout_s: float = PATIENCE_S) -> subprocess.CompletedProcess[str]:
+@pytest.fixture
+def impatient(tmp_path: Path) -> Iterator[Served]:
+    """A collector whose policy suits a test."""
+    config = tmp_path / "headcount.toml"
+    config.write_text('[policy]\nexpected = "20s"\nskew = "1s"\ndelivery_grace = "2s"\n')
+    with serving(tmp_path / "data", "--config", str(config)) as found:
+        yield found
+
+
+def command(prompt: str) -> list[str]:
     binary = program()
     assert binary is not None
-    kept = {key: os.environ[key] for key in ("PATH", "LANG", "TMPDIR") if key in os.environ}
+    return [binary, "-p", prompt, "--allowedTools", "Bash,Agent,Task,TaskStop,SendMessage"]
+
+
+def environment(home: Path, model: ScriptedModel) -> dict[str, str]:
+    return {
+        **{key: os.environ[key] for key in ("PATH", "LANG", "TMPDIR") if key in os.environ},
+        "HOME": str(home),
+        "ANTHROPIC_BASE_URL": model.url,
+        "ANTHROPIC_API_KEY": "none",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "NO_PROXY": "127.0.0.1",
+    }
+
+
+def ask(home: Path, prompt: str) -> subprocess.CompletedProcess[str]:
+    """Play a session to its end."""
     with ScriptedModel() as model:
         return subprocess.run(
-            [binary, "-p", prompt, "--allowedTools", "Bash,Agent,Task"],
+            command(prompt),
             cwd=home / "project",
-            env={
-                **kept,
-                "HOME": str(home),
-                "ANTHROPIC_BASE_URL": model.url,
-                "ANTHROPIC_API_KEY": "none",
-                "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-                "DISABLE_AUTOUPDATER": "1",
-                "NO_PROXY": "127.0.0.1",
-            },
+            env=environment(home, model),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=timeout_s,
+            timeout=HARNESS_S,
             check=False,
         )
 
 
-def runs(served: Served, expected: int, status: str) -> list[dict[str, Any]]:
-    from tests.collector.running import eventually
+@contextlib.contextmanager
+def begun(home: Path, prompt: str) -> Iterator[tuple[ScriptedModel, subprocess.Popen[bytes]]]:
+    """Begin a session that is killed at the end."""
+    with (
+        ScriptedModel() as model,
+        session(command(prompt), home / "project", environment(home, model)) as process,
+    ):
+        yield model, process
 
+
+def runs(served: Served, expected: int, status: str) -> list[dict[str, Any]]:
     def found() -> list[dict[str, Any]]:
         page: list[dict[str, Any]] = served.get("/api/v1/runs")["runs"]
         return page if [run["status"] for run in page] == [status] * expected else []
 
-    return list(eventually(found))
+    return list(eventually(found, HARNESS_S))
 
 
 @pytest.mark.parametrize("by_command", [False, True], ids=["http", "command"])
@@ -89,25 +130,26 @@ def test_a_real_session_is_watched_and_every_result_counted_back_in(
     installed = headcount("claude-code", "install", "--url", served.url, *options, HOME=str(home))
     assert installed.returncode == 0, installed.stderr
     assert headcount("claude-code", "status", "--url", served.url, HOME=str(home)).returncode == 0
-    ended = ask(home, served.url, "DISPATCH N=2")
+    ended = ask(home, "DISPATCH N=2")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     for run in runs(served, 2, "completed"):
         assert (run["agent"], run["outcome"], run["tool_calls"]) == ("general-purpose", "ok", 1)
+        assert {one["event"] for one in served.get(f"/api/v1/runs/{run['run']}")["timeline"]} >= WHOLE_STORY
 
 
 def test_a_childs_error_is_told_and_a_background_child_comes_back(served: Served, home: Path) -> None:
     headcount("claude-code", "install", "--url", served.url, HOME=str(home))
-    assert ask(home, served.url, "DISPATCH CHILD_ERROR").returncode == 0
+    assert ask(home, "DISPATCH CHILD_ERROR").returncode == 0
     (failed,) = runs(served, 1, "completed")
     assert failed["outcome"] == "error"
-    assert ask(home, served.url, "DISPATCH BACKGROUND").returncode == 0
+    assert ask(home, "DISPATCH BACKGROUND").returncode == 0
     runs(served, 2, "completed")
 
 
 def test_a_session_without_hooks_is_read_from_its_transcripts_and_its_answer_recovered(
     served: Served, home: Path
 ) -> None:
-    assert ask(home, served.url, "DISPATCH").returncode == 0
+    assert ask(home, "DISPATCH").returncode == 0
     folder = home / ".claude" / "projects"
     read = headcount("claude-code", "transcripts", str(folder), "--url", served.url, HOME=str(home))
     assert read.returncode == 0, read.stderr
@@ -118,11 +160,37 @@ def test_a_session_without_hooks_is_read_from_its_transcripts_and_its_answer_rec
     assert json.loads(as_json.stdout)["result"] == ANSWER
 
 
-def test_a_session_that_is_killed_leaves_a_child_that_is_found(
-    served: Served, home: Path, tmp_path: Path
-) -> None:
+def test_a_child_of_a_child_is_owed_to_the_child(served: Served, home: Path) -> None:
     headcount("claude-code", "install", "--url", served.url, HOME=str(home))
-    with pytest.raises(subprocess.TimeoutExpired):
-        ask(home, served.url, "DISPATCH CHILD_HANG", timeout_s=12)
-    (run,) = served.get("/api/v1/runs")["runs"]
-    assert (run["status"], run["delivered_at"]) == ("active", None)
+    assert ask(home, "DISPATCH CHILD_NESTS").returncode == 0
+    found = {run["owner"]: run for run in runs(served, 2, "completed")}
+    child = found[""]
+    grandchild = found[child["child_sessions"][0]]
+    assert grandchild["session"] == child["session"]
+    assert (child["outcome"], grandchild["outcome"]) == ("ok", "ok")
+
+
+def test_a_child_that_its_owner_stops_is_void(served: Served, home: Path) -> None:
+    headcount("claude-code", "install", "--url", served.url, HOME=str(home))
+    assert ask(home, "DISPATCH BACKGROUND CHILD_HANG THEN_STOP").returncode == 0
+    (run,) = runs(served, 1, "completed")
+    assert run["outcome"] == "cancelled"
+
+
+def test_a_child_that_hangs_is_found_at_its_second(impatient: Served, home: Path) -> None:
+    headcount("claude-code", "install", "--url", impatient.url, HOME=str(home))
+    with begun(home, "DISPATCH CHILD_HANG") as (model, _process):
+        assert model.hanging.wait(HARNESS_S)
+        (run,) = runs(impatient, 1, "suspect_delivery_failure")
+    asked, found = (moment_ns(at) for at in (run["receipts"]["dispatchAt"], run["first_abnormal_at"]))
+    assert found - asked == 20_000_000_000
+    assert run["delivered_at"] is None
+
+
+def test_a_result_that_never_reached_its_owner_is_found(impatient: Served, home: Path) -> None:
+    headcount("claude-code", "install", "--url", impatient.url, HOME=str(home))
+    killed_at_the_end_of_a_child(home / ".claude" / "settings.json")
+    with begun(home, "DISPATCH BACKGROUND") as (_model, process):
+        process.wait(HARNESS_S)
+        (run,) = runs(impatient, 1, "done_but_not_forwarded")
+    assert (run["outcome"], run["delivered_at"], run["class"]) == ("ok", None, "done_but_not_forwarded")

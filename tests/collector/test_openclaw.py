@@ -216,6 +216,13 @@ def test_a_cancelled_task_is_void_and_a_lost_one_blocked(engine: Store) -> None:
     }
 
 
+def test_a_recorded_task_that_its_gateway_lost_is_blocked(engine: Store) -> None:
+    """Recorded: the gateway was killed, and what it kept of the run was gone when it came back."""
+    readings, last = recorded("lost")
+    (verdict,) = judged_at(engine, last + 31 * SECOND, *readings).values()
+    assert (verdict.status, verdict.failure_class) == ("blocked", "child_failed_unreported")
+
+
 def test_who_cancelled_a_task_is_told_where_the_ledger_says_so() -> None:
     readings, _ = recorded("cancelled")
     by_operator = [r for r in records_from_ledger(readings[-1]) if r.event == "kill"]

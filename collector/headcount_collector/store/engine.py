@@ -33,6 +33,11 @@ _BOUNDS = {
 }
 
 
+# On a cluster: a subquery about a table that is spread is asked once and its answer goes to every shard, else the server
+# refuses it; and an insert is done when the shards have it, or it would be acknowledged too early.
+OF_A_SERVER: Settings = {"distributed_product_mode": "global", "distributed_foreground_insert": 1}
+
+
 @dataclass(frozen=True, slots=True)
 class Engine:
     """What the store needs of an engine: open a handle, and the settings with which it reads our protobuf message."""
@@ -71,7 +76,7 @@ def server(url: str) -> Engine:
             port=parts.port or (8443 if parts.scheme == "https" else 8123),
             username=unquote(parts.username) if parts.username else None,
             password=unquote(parts.password or ""),
-            settings=dict(settings),
+            settings={**OF_A_SERVER, **settings},
             autogenerate_session_id=False,
         )
 

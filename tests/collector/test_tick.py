@@ -99,6 +99,21 @@ def test_only_what_changed_or_is_due_is_judged(scene: Scene) -> None:
     assert set(scene.evaluate((due - scene.at(0)) / SECOND)[0]) == {"r"}
 
 
+def test_of_a_session_in_which_all_is_over_nothing_stays_in_memory(scene: Scene) -> None:
+    for run in ("r", "other"):
+        scene.commit("dispatch", 0, 0, run)
+    scene.evaluate(1)
+    scene.commit("dismiss", 2, 2, "other")
+    scene.evaluate(2)
+    assert scene.tick.remembered_sessions == 1
+    scene.commit("dismiss", 3, 3)
+    verdicts, _ = scene.evaluate(3)
+    assert not verdicts["r"].watched
+    assert scene.tick.remembered_sessions == 0
+    scene.commit("dispatch", 4, 4, "new", OWNER="r")
+    assert set(scene.evaluate(4)[0]) == {"new"}
+
+
 def test_every_evaluation_leaves_a_record_whether_or_not_it_judged_anything(scene: Scene) -> None:
     scene.commit("dispatch", 0, 0)
     scene.tick.evaluate(scene.at(1), scene.received, late_ns=7)

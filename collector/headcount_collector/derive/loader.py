@@ -65,6 +65,15 @@ class FactsLoader:
         self._books: dict[str, Book] = {}
         self._scene = self._empty_scene()
 
+    @property
+    def remembered(self) -> int:
+        """Of how many sessions something is remembered."""
+        return len(self._books)
+
+    def keep(self, sessions: Collection[str]) -> None:
+        """Remember these sessions only: of others nothing is awaited, and new records have them read anew."""
+        self._books = {session: book for session, book in self._books.items() if session in sessions}
+
     def changed(self, after_received_ns: int, until_received_ns: int) -> Touched:
         """Return the runs and owners that the commits in (after, until] spoke of.
 

@@ -57,6 +57,11 @@ class Tick:
         self._unwritten: list[Evaluation] = []
         self._wrote_at = 0
 
+    @property
+    def remembered_sessions(self) -> int:
+        """Sessions of which facts are in memory."""
+        return self._loader.remembered
+
     def resume(self, at: int) -> None:
         """Take up where the last collector stopped: its open runs are due, and a gap since its last tick is an outage."""
         last = self.verdicts.last_evaluation()
@@ -113,6 +118,7 @@ class Tick:
         self.verdicts.write(list(verdicts.values()), transitions, self._version)
         for key, verdict in verdicts.items():
             self.index.put(key, facts[key], verdict)
+        self._loader.keep({session for session, _ in self.index.known})
         self._held = {key for key in self._held if key not in verdicts}
         self._held |= {key for key, verdict in verdicts.items() if verdict.held}
         self._read_until, self._last_at = max(self._read_until, read_until), at

@@ -1,7 +1,8 @@
 """A model that answers as told, behind OpenAI's chat completions on loopback, for harnesses that speak that interface.
 
-The words of the user's prompt are those of `tests.e2e.scripted_model`: DISPATCH, N=2, BACKGROUND; in the child's prompt
-CHILD_ERROR, CHILD_HANG. How a harness calls its tools is in a `Vocabulary`.
+The words of the user's prompt are those of `tests.e2e.scripted_model`: DISPATCH, N=2, BACKGROUND, THEN_STOP, THEN_ASK, and
+OWNER_DEAF (it never answers to what its child came to); in the child's prompt CHILD_ERROR, CHILD_HANG, CHILD_NESTS,
+CHILD_SLOW. How a harness calls its tools is in a `Vocabulary`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import Any, Self
 
 CHILD = "CHILD-TASK"
 ANSWER = "the answer is 42"
+AGAIN = "and the other one?"
+Call = tuple[str, dict[str, Any]]
 DONE = "done"
 
 
@@ -30,6 +33,10 @@ class Vocabulary:
     dispatch: Callable[[str, bool], dict[str, Any]]
     command: dict[str, Any]
     is_child: Callable[[list[dict[str, Any]]], bool]
+    stop: Callable[[str], Call] | None = None
+    """By the id of the dispatching call: the call that stops its child."""
+    ask_again: Callable[[str], Call] | None = None
+    """By the same id: the call that asks a child again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +44,7 @@ class Answer:
     """What the model says: a text, or calls of tools."""
 
     text: str = ""
-    calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
 
 
 def answer_to(request: dict[str, Any], words_of: Vocabulary) -> Answer | int | None:
@@ -51,20 +58,38 @@ def answer_to(request: dict[str, Any], words_of: Vocabulary) -> Answer | int | N
             return None
         if "CHILD_ERROR" in text:
             return 400
+        if not answered and "CHILD_NESTS" in text and words_of.dispatcher in tools:
+            return Answer(calls=[(words_of.dispatcher, words_of.dispatch(CHILD, False))])
         if not answered and words_of.shell in tools:
-            return Answer(calls=[(words_of.shell, words_of.command)])
+            slowly = {"command": f"sleep 5; {words_of.command['command']}"} if "CHILD_SLOW" in text else {}
+            return Answer(calls=[(words_of.shell, {**words_of.command, **slowly})])
         return Answer(ANSWER)
     if "DISPATCH" in text and words_of.dispatcher in tools and not answered:
         words = " ".join(re.findall(r"CHILD_[A-Z]+", text))
         number = re.search(r"\bN=(\d+)", text)
         asked = words_of.dispatch(f"{CHILD} find the answer {words}".strip(), "BACKGROUND" in text)
         return Answer(calls=[(words_of.dispatcher, asked)] * (int(number[1]) if number else 1))
-    return Answer(DONE)
+    if "OWNER_DEAF" in text and ANSWER in text:
+        return None
+    return _second_thought(messages, text, words_of) or Answer(DONE)
+
+
+def _second_thought(messages: list[dict[str, Any]], text: str, words_of: Vocabulary) -> Answer | None:
+    """Return what the owner does about a child that it has dispatched, once."""
+    made = [call for message in messages for call in message.get("tool_calls") or ()]
+    called = {call["function"]["name"] for call in made}
+    for id in (call["id"] for call in made if call["function"]["name"] == words_of.dispatcher):
+        if "THEN_STOP" in text and words_of.stop is not None and words_of.stop(id)[0] not in called:
+            return Answer(calls=[words_of.stop(id)])
+        if "THEN_ASK" in text and words_of.ask_again is not None and "<task-id>" in text:
+            return Answer(calls=[words_of.ask_again(id)]) if AGAIN not in text else None
+    return None
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     released: threading.Event
+    hanging: threading.Event
     vocabulary: Vocabulary
 
     def do_GET(self) -> None:
@@ -74,6 +99,7 @@ class _Handler(BaseHTTPRequestHandler):
         request = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
         answer = answer_to(request, self.vocabulary)
         if answer is None:
+            self.hanging.set()
             self.released.wait()
             self.close_connection = True
         elif isinstance(answer, int):
@@ -146,7 +172,10 @@ class ScriptedChat:
 
     def __init__(self, vocabulary: Vocabulary, port: int = 0) -> None:
         self._released = threading.Event()
-        handler = type("Handler", (_Handler,), {"released": self._released, "vocabulary": vocabulary})
+        self.hanging = threading.Event()
+        """Set once somebody waits for an answer that never comes."""
+        events = {"released": self._released, "hanging": self.hanging}
+        handler = type("Handler", (_Handler,), {**events, "vocabulary": vocabulary})
         self._server = ThreadingHTTPServer(("127.0.0.1", port), handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})

@@ -14,12 +14,17 @@ import pytest
 
 from headcount_collector.evidence.moment import moment_ns
 from tests.collector.running import Running, eventually, running_collector
+from tests.e2e.processes import WHOLE_STORY
 from tests.e2e.scripted_model import ScriptedModel
 
 from .environments import python_of
 
 PROGRAM = Path(__file__).with_name("programs") / "claude_agent_sdk_program.py"
 POLICY = {"expected": "3s", "skew": "1s", "zero_progress": "2s", "delivery_grace": "2s"}
+
+HARNESS_S = 400.0
+"""How long a session may take on a busy machine."""
+BACK = ("completed", "recovered")
 
 pytestmark = pytest.mark.skipif(
     python_of("claude-agent-sdk") is None, reason="no environment: make adapters ADAPTERS=claude-agent-sdk"
@@ -52,7 +57,7 @@ def play(running: Running, tmp_path: Path) -> Callable[..., None]:
                 start_new_session=True,
             )
             try:
-                assert process.wait(400) == ends_with
+                assert process.wait(HARNESS_S) == ends_with
             finally:
                 # Of a program that ended without a farewell, the harness is left.
                 with contextlib.suppress(ProcessLookupError):
@@ -62,13 +67,13 @@ def play(running: Running, tmp_path: Path) -> Callable[..., None]:
     return played
 
 
-def runs_after(running: Running, known: set[str], status: str, number: int) -> list[dict[str, Any]]:
+def runs_after(running: Running, known: set[str], number: int, *statuses: str) -> list[dict[str, Any]]:
     def found() -> list[dict[str, Any]]:
         page = running.get("/api/v1/runs?limit=100").json["runs"]
         fresh = [run for run in page if run["run"] not in known]
-        return fresh if [run["status"] for run in fresh] == [status] * number else []
+        return fresh if len(fresh) == number and {run["status"] for run in fresh} <= set(statuses) else []
 
-    return list(eventually(found))
+    return list(eventually(found, HARNESS_S))
 
 
 def known(running: Running) -> set[str]:
@@ -81,21 +86,37 @@ def test_runs_that_come_back_are_completed(
 ) -> None:
     before = known(running)
     play(scenario)
-    for run in runs_after(running, before, "completed", number):
+    for run in runs_after(running, before, number, *BACK):
         assert (run["agent"], run["outcome"], run["tool_calls"]) == ("general-purpose", "ok", 1)
+        timeline = running.get(f"/api/v1/runs/{run['run']}").json["timeline"]
+        assert {one["event"] for one in timeline} >= WHOLE_STORY
 
 
 def test_a_child_that_errors_is_told_as_one(running: Running, play: Callable[..., None]) -> None:
     before = known(running)
     play("error")
-    (run,) = runs_after(running, before, "completed", 1)
+    (run,) = runs_after(running, before, 1, *BACK)
     assert run["outcome"] == "error"
+
+
+def test_a_child_of_a_child_is_owed_to_the_child(running: Running, play: Callable[..., None]) -> None:
+    before = known(running)
+    play("nested")
+    found = {run["owner"]: run for run in runs_after(running, before, 2, *BACK)}
+    assert set(found) == {"", found[""]["child_sessions"][0]}
+
+
+def test_a_child_that_its_owner_stops_is_void(running: Running, play: Callable[..., None]) -> None:
+    before = known(running)
+    play("stopped")
+    (run,) = runs_after(running, before, 1, "completed")
+    assert run["outcome"] == "cancelled"
 
 
 def test_a_child_that_hangs_is_found(running: Running, play: Callable[..., None]) -> None:
     before = known(running)
     play("hang", ends_with=-signal.SIGKILL)
-    (run,) = runs_after(running, before, "suspect_delivery_failure", 1)
+    (run,) = runs_after(running, before, 1, "suspect_delivery_failure")
     assert run["delivered_at"] is None
     found = running.get(f"/api/v1/runs/{run['run']}").json
     since = moment_ns(found["first_abnormal_at"]) - moment_ns(found["receipts"]["dispatchAt"])
@@ -105,5 +126,5 @@ def test_a_child_that_hangs_is_found(running: Running, play: Callable[..., None]
 def test_a_result_that_never_reached_its_owner_is_found(running: Running, play: Callable[..., None]) -> None:
     before = known(running)
     play("not_forwarded", ends_with=-signal.SIGKILL)
-    (run,) = runs_after(running, before, "done_but_not_forwarded", 1)
+    (run,) = runs_after(running, before, 1, "done_but_not_forwarded")
     assert (run["outcome"], run["delivered_at"], run["class"]) == ("ok", None, "done_but_not_forwarded")

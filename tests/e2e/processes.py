@@ -16,6 +16,16 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 PATIENCE_S = 60.0
+WHOLE_STORY = {
+    "dispatch",
+    "start",
+    "progress",
+    "child_done",
+    "completion_received",
+    "completion_forwarded",
+    "owner_final",
+}
+"""The events of a run of which nothing is missing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 The words of the user's prompt say what it does: DISPATCH (the main agent dispatches a child), N=2 (so many at once),
 BACKGROUND, THEN_STOP (it stops what it launched), THEN_ASK (it asks the same child again); and in the child's prompt
-CHILD_ERROR, CHILD_HANG, CHILD_NESTS (it dispatches a child of its own).
+CHILD_ERROR, CHILD_HANG, CHILD_NESTS (it dispatches a child of its own), CHILD_SLOW (its owner's turn is over before it).
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def answer_to(request: dict[str, Any]) -> list[dict[str, Any]] | None:
         if "tool_result" not in text and "CHILD_NESTS" in first and dispatcher is not None:
             return [call(dispatcher, **asked("", background=False))]
         if "tool_result" not in text and "Bash" in tools:
-            return [call("Bash", command="echo hello", description="say hello")]
+            command = "sleep 5; echo hello" if "CHILD_SLOW" in first else "echo hello"
+            return [call("Bash", command=command, description="say hello")]
         return [{"type": "text", "text": ANSWER}]
     if "DISPATCH" in text and dispatcher is not None and CHILD not in text:
         words = " ".join(re.findall(r"CHILD_[A-Z]+", text))

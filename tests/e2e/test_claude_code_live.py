@@ -16,19 +16,9 @@ import pytest
 from headcount_collector.evidence.moment import moment_ns
 from tests.collector.running import eventually
 
-from .processes import Served, headcount, killed_at_the_end_of_a_child, serving, session
+from .processes import WHOLE_STORY, Served, headcount, killed_at_the_end_of_a_child, serving, session
 from .scripted_model import ANSWER, ScriptedModel
 
-WHOLE_STORY = {
-    "dispatch",
-    "start",
-    "progress",
-    "child_done",
-    "completion_received",
-    "completion_forwarded",
-    "owner_final",
-}
-"""The events of a run of which nothing is missing."""
 HARNESS_S = 300.0
 """How long a session may take on a busy machine."""
 ADAPTERS = Path(__file__).parents[2] / ".venv-adapters"
@@ -190,7 +180,7 @@ def test_a_child_that_hangs_is_found_at_its_second(impatient: Served, home: Path
 def test_a_result_that_never_reached_its_owner_is_found(impatient: Served, home: Path) -> None:
     headcount("claude-code", "install", "--url", impatient.url, HOME=str(home))
     killed_at_the_end_of_a_child(home / ".claude" / "settings.json")
-    with begun(home, "DISPATCH BACKGROUND") as (_model, process):
+    with begun(home, "DISPATCH BACKGROUND CHILD_SLOW") as (_model, process):
         process.wait(HARNESS_S)
         (run,) = runs(impatient, 1, "done_but_not_forwarded")
     assert (run["outcome"], run["delivered_at"], run["class"]) == ("ok", None, "done_but_not_forwarded")

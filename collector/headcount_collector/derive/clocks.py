@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from headcount_collector.derive.rows import ProducerRow, ask
 from headcount_collector.evidence import wire
 from headcount_collector.store.client import Store
+from headcount_collector.values import value
 
 BLOCK = 64
 """Numbers of a producer are kept in blocks of so many."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Clock:
     """One producer: what to add to its event times, and whether it is known well enough to be corrected."""
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from headcount_collector.derive.rows import EvidenceRow
 from headcount_collector.evidence import wire
 from headcount_collector.judge.facts import Result
+from headcount_collector.values import value
 
 NO_RESULT = Result()
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Dated:
     """One record: `at` its corrected moment, `began` the corrected start of its span."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
@@ -27,6 +27,7 @@ from headcount_collector.judge.facts import (
     Start,
     Wait,
 )
+from headcount_collector.values import value
 
 T = TypeVar("T")
 
@@ -34,7 +35,7 @@ FREQUENT = frozenset({"tool_call", "model_request", "first_token", "output", "he
 """Events that the database keeps as states; as rows they only name an alias or correct a moment."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Rare:
     """What the rare events of a run say: the part of its facts that stays as it is while the child just works."""
 

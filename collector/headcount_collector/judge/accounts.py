@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from headcount_collector.values import value
 
 from .timeline import Timeline
 from .waits import waits_until
@@ -12,7 +14,7 @@ from .waits import waits_until
 Interval = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Account:
     """A run's time in nanoseconds; the parts add up to `total`.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from headcount_collector.values import value
 
 from .rules import Finding, returns_by_message
 from .timeline import Timeline
@@ -12,7 +12,7 @@ from .waits import Moments, base_deadline
 LOST = "unclear_slow_or_lost"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Diagnosis:
     """What kind of abnormal a run is."""
 

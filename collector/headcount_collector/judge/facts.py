@@ -8,11 +8,13 @@ fact is None or an empty tuple; the empty string is never used for "unknown". Ow
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from operator import attrgetter
 
+from headcount_collector.values import value
 
-@dataclass(frozen=True, slots=True)
+
+@value(frozen=True, slots=True)
 class Dispatch:
     """The obligation: who asked whom, for what, by when. One per run; the earliest if several witnesses."""
 
@@ -36,7 +38,7 @@ class Dispatch:
     producer: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Launch:
     """Where the launch is; `mode` only where this record changed the mode."""
 
@@ -46,14 +48,14 @@ class Launch:
     cap: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Start:
     at: int
     attempt: int = 1
     producer: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Request:
     """A model request that is still open, or whose trigger matters; `ended` None while it is out."""
 
@@ -64,7 +66,7 @@ class Request:
     stream: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class OpenTool:
     """A tool call that began and has not ended; or one that was open for long, so that it explains a silence."""
 
@@ -78,7 +80,7 @@ class OpenTool:
         return self.at <= t and (self.ended is None or self.ended > t)
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Failure:
     """A tool call that ended with an error; `error` is its digest or type."""
 
@@ -88,7 +90,7 @@ class Failure:
     turn: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Turn:
     """The pulse of one turn of the child (`id` None: records that named no turn). Seconds resolution is enough
     for all but the last of each, so times here are exact to one second and never later than the truth."""
@@ -102,7 +104,7 @@ class Turn:
     """(moment, cumulative output tokens), sorted by moment."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Wait:
     """A declared wait; `closed` only from its own close (other ends are the judge's business)."""
 
@@ -113,14 +115,14 @@ class Wait:
     id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Idle:
     at: int
     has_summary: bool | None = None
     turn_ended: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Poke:
     """A nudge or a message; `sender` is owner, child or observer."""
 
@@ -129,7 +131,7 @@ class Poke:
     sender: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Result:
     """What a record says of a result. `size` None: unknown; 0: nothing in it."""
 
@@ -140,7 +142,7 @@ class Result:
     partial: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class End:
     """An end of the child. `kind`: child_done, kill or child_gone."""
 
@@ -154,14 +156,14 @@ class End:
     producer: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Abort:
     at: int
     actor: str | None = None
     rule: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Receipt:
     """A completion receipt of the owner's harness. `receiver` None: the owner."""
 
@@ -173,7 +175,7 @@ class Receipt:
     receiver_session: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Forward:
     """The completion was (or was not) put into the receiver's conversation."""
 
@@ -186,7 +188,7 @@ class Forward:
     result: Result = field(default_factory=Result)
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Dismissal:
     """`failure_class`: an operator's dismissal of every run that was of this class then."""
 
@@ -196,7 +198,7 @@ class Dismissal:
     failure_class: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ProducerHealth:
     """One process that spoke of this run. `hole_after`: moment of the first record after its last unfilled hole."""
 
@@ -208,14 +210,14 @@ class ProducerHealth:
     offset_ns: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class OwnerFinal:
     at: int
     owed: tuple[str, ...] = ()
     final: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Owner:
     """What is known of the run's owner in its session."""
 
@@ -239,7 +241,7 @@ class Owner:
     """Who is owed the result, in turn, once this owner is gone: its own owner, and so on up to the root."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Child:
     """A run that this run's child session dispatched."""
 
@@ -251,7 +253,7 @@ class Child:
     """When it was delivered or became void."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Successor:
     """A later run of the same owner: on the same child session, with the same prompt digest, or by `supersedes`."""
 
@@ -261,7 +263,7 @@ class Successor:
     delivered_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Waker:
     """The state of a run or producer that some wait names. Filled between the passes of a tick."""
 
@@ -272,7 +274,7 @@ class Waker:
     gone_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Twin:
     """Another run of the session with the same prompt digest, or (`same_prompt` False) the same description only."""
 
@@ -286,7 +288,7 @@ class Twin:
     resolved_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Peer:
     """An earlier run of the same owner and agent type that was acknowledged as launched to the background."""
 
@@ -295,7 +297,7 @@ class Peer:
     resolved_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Neighbours:
     """The few facts of other runs that the rules name."""
 
@@ -316,7 +318,7 @@ class Neighbours:
     """First time any child of this service and agent type was heard."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Facts:
     """Everything the judgement of one run may read."""
 

@@ -64,6 +64,8 @@ def identity_collision(scene: Scene) -> Iterator[Signal]:
     if scene.over:
         return
     facts = scene.line.facts
+    if not (facts.collisions or facts.neighbours.stray_ends or len(facts.starts) > 1):
+        return
     claims = [(moment, f"{name} names another open run too") for moment, name in facts.collisions]
     claims += [
         (moment, "an end came under the name of the run before it") for moment in facts.neighbours.stray_ends

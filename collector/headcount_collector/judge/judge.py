@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
+from headcount_collector.values import value
+
 from .accounts import Account, account_of
 from .classes import Diagnosis, diagnose, was_alive_and_stalled
 from .facts import Facts
@@ -34,7 +36,7 @@ class History:
     """Highest severity since the last progress, as an index of SEVERITIES."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Outline:
     """The part of a judgement that neighbours ask for."""
 

@@ -16,11 +16,12 @@ def own_progress(facts: Facts) -> tuple[int, ...]:
     found: set[int] = set()
     for turn in facts.turns:
         found.update(turn.tools)
-    found.update(first_of_their_row(facts.failures, found))
+    if facts.failures:
+        found.update(first_of_their_row(facts.failures, found))
     talk = _talk(facts)
-    if any(request.trigger in NUDGED for request in facts.requests):
+    if facts.requests and any(request.trigger in NUDGED for request in facts.requests):
         talk = _without_nudged(facts, talk)
-    found.update(moment for moment, _ in talk)
+    found.update([moment for moment, _ in talk])
     return tuple(sorted(found))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from headcount_collector.values import value
 
 from .facts import Result, Wait
 from .progress import is_nudged
@@ -13,7 +14,7 @@ from .verdict import ACTIVE, BLOCKED, COMPLETED, SUSPECT, UNFORWARDED
 from .waits import PERSON, RESOURCE, Moments, deadline, waits_until
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Finding:
     """What the rules say at one moment. `kind` refines the rule for class and wording."""
 

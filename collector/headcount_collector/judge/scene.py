@@ -58,6 +58,8 @@ class Scene:
 
     def tool_limit(self) -> int:
         """Return until when a tool in flight explains the silence; 0 where none is."""
+        if not self.line.facts.open_tools:
+            return 0
         times = self.line.times
         return max(
             (

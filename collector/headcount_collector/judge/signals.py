@@ -17,10 +17,13 @@ def signals_of(line: Timeline, moments: Moments, finding: Finding) -> tuple[Sign
     scene = Scene(line, moments, finding)
     if line.facts.dispatch is None:
         return tuple(identities.unmatched(scene))
-    return tuple(signal for rule in SIGNALS for signal in rule(scene))
+    facts = line.facts
+    told = facts.ends or facts.receipts or facts.forwards or facts.consumptions
+    return tuple([signal for rule in (SIGNALS if told else _AT_WORK) for signal in rule(scene)])
 
 
-SIGNALS: tuple[Callable[[Scene], Iterable[Signal]], ...] = (
+Rule = Callable[[Scene], Iterable[Signal]]
+_BEFORE: tuple[Rule, ...] = (
     silences.not_started,
     silences.zero_progress,
     silences.first_token_timeout,
@@ -33,6 +36,8 @@ SIGNALS: tuple[Callable[[Scene], Iterable[Signal]], ...] = (
     identities.structurally_mute,
     identities.identity_collision,
     handovers.premature_owner_final,
+)
+_OF_RESULTS: tuple[Rule, ...] = (
     handovers.premature_end_of_its_own,
     handovers.premature_completion,
     handovers.contradicted_outcome,
@@ -42,8 +47,13 @@ SIGNALS: tuple[Callable[[Scene], Iterable[Signal]], ...] = (
     handovers.empty_or_cut_result,
     handovers.output_discarded,
     handovers.unattributed_kill,
+)
+"""Those of ends and of what became of results: none opens where nothing of the kind was ever told."""
+_AFTER: tuple[Rule, ...] = (
     handovers.orphaned,
     silences.model_changed,
     silences.telemetry,
 )
+SIGNALS: tuple[Rule, ...] = (*_BEFORE, *_OF_RESULTS, *_AFTER)
 """One function a signal, in the order of the contract's table."""
+_AT_WORK: tuple[Rule, ...] = (*_BEFORE, *_AFTER)

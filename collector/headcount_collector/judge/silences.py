@@ -31,15 +31,10 @@ def not_started(scene: Scene) -> Iterator[Signal]:
 
 
 def zero_progress(scene: Scene) -> Iterator[Signal]:
-    began = scene.began()
-    if (
-        scene.over
-        or began is None
-        or not scene.kind_heard
-        or scene.line.last_any_progress(scene.now) is not None
-    ):
+    if scene.over or scene.line.last_any_progress(scene.now) is not None or not scene.kind_heard:
         return
-    if any(turn.tools or turn.tokens or turn.outputs for turn in scene.line.facts.turns):
+    began = scene.began()
+    if began is None or any(turn.tools or turn.tokens or turn.outputs for turn in scene.line.facts.turns):
         return
     opened = _after_silence(scene, began, scene.line.times.zero_progress)
     if opened is not None:
@@ -72,7 +67,7 @@ def _flight(scene: Scene) -> str:
 
 def first_token_timeout(scene: Scene) -> Iterator[Signal]:
     times = scene.line.times
-    if scene.over or not scene.kind_heard:
+    if scene.over or not scene.line.facts.requests or not scene.kind_heard:
         return
     tokens = sorted(moment for turn in scene.line.facts.turns for moment in turn.tokens)
     for request in scene.line.facts.requests:
@@ -94,10 +89,10 @@ def first_token_timeout(scene: Scene) -> Iterator[Signal]:
 
 
 def activity_without_progress(scene: Scene) -> Iterator[Signal]:
-    if scene.over and scene.settled:
+    facts = scene.line.facts
+    if scene.settled or not (facts.pokes or facts.idles or facts.failures):
         return
     last = scene.line.last_any_progress(scene.now) or 0
-    facts = scene.line.facts
     moments = [poke.at for poke in facts.pokes] + [idle.at for idle in facts.idles]
     stirred = sorted(moment for moment in moments if last < moment <= scene.now)
     if scene.finding.end is None and len(stirred) >= POKES:

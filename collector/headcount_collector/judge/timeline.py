@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
+from headcount_collector.values import value
+
 from .facts import End, Facts, Forward, Idle, Receipt, Result, Wait
 from .policy import SECOND, Times
 from .progress import own_progress
@@ -13,7 +15,7 @@ ACKNOWLEDGED_WITHIN = 5 * SECOND
 FAILING = frozenset({"error", "killed", "timeout", "crashed", "cancelled"})
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class StandingEnd:
     """An end that counts: from `at` on the child is taken for ended."""
 
@@ -75,16 +77,19 @@ class Timeline:
         line.any_progress = tuple(sorted({*line.progress, *others})) if others else line.progress
         line.modes = _modes(facts)
         _split_acknowledgements(line)
-        told = [f.at for f in line.forwards if f.forwarded and line.to_owner(f)]
-        line.deliveries = tuple(sorted((*told, *facts.consumptions)))
-        line.ends = tuple(
-            end for end in facts.ends if end.kind == "child_done" or not line._completed_before(end.at)
-        )
-        line.gone = tuple(
-            moment
-            for moment in facts.neighbours.gone
-            if line.dispatched_at <= moment and not line._completed_before(moment)
-        )
+        if line.forwards or facts.consumptions:
+            told = [f.at for f in line.forwards if f.forwarded and line.to_owner(f)]
+            line.deliveries = tuple(sorted((*told, *facts.consumptions)))
+        if facts.ends:
+            line.ends = tuple(
+                end for end in facts.ends if end.kind == "child_done" or not line._completed_before(end.at)
+            )
+        if facts.neighbours.gone:
+            line.gone = tuple(
+                moment
+                for moment in facts.neighbours.gone
+                if line.dispatched_at <= moment and not line._completed_before(moment)
+            )
         line.breaks = _breaks(facts)
         return line
 
@@ -279,6 +284,9 @@ def _modes(facts: Facts) -> tuple[tuple[int, str], ...]:
 def _split_acknowledgements(line: Timeline) -> None:
     """Take the launch acknowledgements of a background run, and the forwards that belong to them, out of the receipts."""
     facts = line.facts
+    if not facts.receipts:
+        line.forwards = facts.forwards
+        return
     done = [end.at for end in facts.ends if end.kind == "child_done"]
     first_done = min(done) if done else None
     kept: list[Receipt] = []
@@ -313,8 +321,8 @@ def _acknowledges(line: Timeline, receipt: Receipt, first_done: int | None) -> b
 
 def _breaks(facts: Facts) -> tuple[int, ...]:
     owner = facts.neighbours.owner
-    found: set[int] = {launch.at for launch in facts.launches}
-    found.update(start.at for start in facts.starts)
+    found = {launch.at for launch in facts.launches}
+    found.update([start.at for start in facts.starts])
     for request in facts.requests:
         found.add(request.at)
         if request.ended is not None:
@@ -329,15 +337,15 @@ def _breaks(facts: Facts) -> tuple[int, ...]:
             found.add(wait.closed)
     found.update(facts.closed_calls.values())
     for group in (facts.idles, facts.ends, facts.receipts, facts.forwards, facts.dismissals, facts.pokes):
-        found.update(event.at for event in group)
-    found.update(facts.consumptions)
-    found.update(facts.neighbours.gone)
+        if group:
+            found.update([event.at for event in group])
+    found.update(facts.consumptions, facts.neighbours.gone, owner.shown)
     for opened, closed in owner.turns:
         found.add(opened)
         if closed is not None:
             found.add(closed)
-    found.update(moment for moment, _ in owner.gone)
-    found.update(owner.shown)
+    for moment, _ in owner.gone:
+        found.add(moment)
     for successor in facts.neighbours.successors:
         found.add(successor.dispatched_at)
         if successor.delivered_at is not None:
@@ -347,15 +355,8 @@ def _breaks(facts: Facts) -> tuple[int, ...]:
         if child.closed_at is not None:
             found.add(child.closed_at)
     for waker in facts.neighbours.wakers.values():
-        for moment in (
-            waker.delivered_at,
-            waker.void_at,
-            waker.ended_at,
-            waker.abnormal_since,
-            waker.gone_at,
-        ):
-            if moment is not None:
-                found.add(moment)
+        moments = (waker.delivered_at, waker.void_at, waker.ended_at, waker.abnormal_since, waker.gone_at)
+        found.update([moment for moment in moments if moment is not None])
     return tuple(sorted(found))
 
 

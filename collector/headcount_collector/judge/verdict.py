@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from headcount_collector.values import value
 
 from .accounts import Account
 
@@ -21,7 +23,7 @@ SEVERITIES = ("info", "warn", "page")
 """In rising order."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Receipts:
     """The dispatch and completion receipts, by the runbook's names; moments in nanoseconds since the epoch."""
 
@@ -34,7 +36,7 @@ class Receipts:
     result_source: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Signal:
     """An early or orthogonal finding, open since `since` (domain contract, section 7)."""
 
@@ -44,7 +46,7 @@ class Signal:
     evidence: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Verdict:
     """The judgement of one run at one moment. Moments are nanoseconds since the epoch."""
 

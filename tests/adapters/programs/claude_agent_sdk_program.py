@@ -16,7 +16,7 @@ from headcount.adapters import claude_agent_sdk
 async def ask(prompt: str, hooks: Any = None) -> None:
     options = ClaudeAgentOptions(
         hooks=hooks,
-        allowed_tools=["Bash", "Agent", "Task"],
+        allowed_tools=["Bash", "Agent", "Task", "TaskStop"],
         env={
             "ANTHROPIC_BASE_URL": os.environ["MODEL_URL"],
             "ANTHROPIC_API_KEY": "none",
@@ -57,7 +57,7 @@ async def not_forwarded() -> None:
         await kill_session()
         return {}
 
-    await ask("DISPATCH BACKGROUND", {"SubagentStop": [HookMatcher(hooks=[at_once])]})
+    await ask("DISPATCH BACKGROUND CHILD_SLOW", {"SubagentStop": [HookMatcher(hooks=[at_once])]})
 
 
 if __name__ == "__main__":
@@ -68,4 +68,6 @@ if __name__ == "__main__":
         hang=hang,
         background=lambda: ask("DISPATCH BACKGROUND"),
         not_forwarded=not_forwarded,
+        nested=lambda: ask("DISPATCH CHILD_NESTS"),
+        stopped=lambda: ask("DISPATCH BACKGROUND CHILD_HANG THEN_STOP"),
     )

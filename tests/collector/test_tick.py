@@ -166,6 +166,17 @@ def test_news_that_comes_late_is_believed_now_and_marked_late(scene: Scene) -> N
     assert change["happened_at"] < change["believed_at"]
 
 
+def test_what_turns_by_time_alone_is_not_late(scene: Scene) -> None:
+    scene.commit("dispatch", 0, 0, AGENT="worker")
+    for second in (1, 60, 959, 960):
+        scene.evaluate(second)
+    assert scene.log() == [
+        (None, "active", False),
+        ("active", SUSPECT, False),
+        (SUSPECT, "blocked", False),
+    ]
+
+
 def test_after_a_restart_nothing_is_told_again_and_nothing_forgotten(scene: Scene) -> None:
     scene.commit("dispatch", 0, 0, AGENT="worker")
     scene.evaluate(58)
@@ -185,6 +196,20 @@ def test_a_gap_before_a_restart_is_an_outage(scene: Scene) -> None:
     verdicts, transitions = scene.evaluate(100)
     assert (verdicts["r"].held, transitions) == (True, [])
     assert scene.evaluate(160)[0]["r"].status == SUSPECT
+
+
+def test_a_restart_after_the_clock_was_set_back_hears_and_tells_what_comes_from_then_on(scene: Scene) -> None:
+    scene.commit("dispatch", 0, 0, AGENT="worker")
+    scene.commit("heartbeat", 4999, 4999)
+    scene.evaluate(5000)
+    scene.tick = scene.new_tick()
+    scene.tick.resume(scene.at(20))
+    assert scene.tick.observer.state(scene.at(20)) == "ok"
+    scene.commit("completion_forwarded", 21, 21, FORWARDED=True)
+    verdicts, _ = scene.evaluate(22)
+    assert verdicts["r"].status == "completed"
+    (document,) = scene.tick.verdicts.named("r", scene.session)
+    assert document["status"] == "completed"
 
 
 def test_no_owner_and_the_empty_owner_are_one(scene: Scene) -> None:

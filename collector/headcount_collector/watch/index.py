@@ -22,10 +22,18 @@ class Known:
     leaning: str | None
     severity: str | None
     next_due: int | None
+    since: int
 
     @classmethod
     def of(cls, verdict: Verdict) -> Known:
-        return cls(verdict.status, verdict.failure_class, verdict.leaning, verdict.severity, verdict.next_due)
+        return cls(
+            verdict.status,
+            verdict.failure_class,
+            verdict.leaning,
+            verdict.severity,
+            verdict.next_due,
+            verdict.since,
+        )
 
 
 class WatchIndex:

@@ -51,6 +51,14 @@ class Observer:
             self._degraded_from, self.blind_from = until, since
         self.warm_at = min(until + self._warm_up_ns, self._degraded_from + LONGEST_STRETCH)
 
+    def set_back(self, step_ns: int) -> None:
+        """Hear that the clock was set back: what was to last a minute lasts no longer for it."""
+        self.warm_at -= step_ns
+        self.blind_from -= step_ns
+        self._degraded_from -= step_ns
+        if self._silent_from is not None:
+            self._silent_from -= step_ns
+
     def listen(self, beats: Iterable[tuple[int, int]], now: int) -> None:
         """Take in the keep-alives of the producers with open runs, each (interval, last heard).
 

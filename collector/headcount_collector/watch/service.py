@@ -113,6 +113,8 @@ class Watch:
             sleeping = _asleep_ns() - slept
             if sleeping > SECOND:
                 self.tick.observer.was_blind(before, now, asleep=True)
+            elif now < before:
+                self.tick.observer.set_back(before - now)
             elif now - before > OUTAGE_AFTER + self._tick_ns:
                 self.tick.observer.was_blind(before, now)
             slept, before = slept + sleeping, now

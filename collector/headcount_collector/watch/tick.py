@@ -63,11 +63,17 @@ class Tick:
         return self._loader.remembered
 
     def resume(self, at: int) -> None:
-        """Take up where the last collector stopped: its open runs are due, and a gap since its last tick is an outage."""
+        """Take up where the last collector stopped: its open runs are due, and a gap since its last tick is an outage.
+
+        Where the clock was set back meanwhile, all counts from now on, and new verdicts still replace the old ones.
+        """
         last = self.verdicts.last_evaluation()
         if last is not None:
             self._last_at, self._read_until = last
-            if at - self._last_at > OUTAGE_AFTER:
+            if at < self._last_at:
+                self._last_at, self._read_until = at, min(at, self._read_until)
+                self._version = self.verdicts.last_version()
+            elif at - self._last_at > OUTAGE_AFTER:
                 self.observer.was_blind(self._last_at, at)
         for seen in self.verdicts.watched():
             known = Known(
@@ -76,6 +82,7 @@ class Tick:
                 seen.leaning or None,
                 seen.severity or None,
                 next_due=0,
+                since=seen.since,
             )
             self.index.known[seen.session, seen.run] = known
 
@@ -88,6 +95,7 @@ class Tick:
                 seen.leaning or None,
                 seen.severity or None,
                 next_due=0,
+                since=seen.since,
             )
 
     def evaluate(self, at: int, read_until: int, *, late_ns: int = 0) -> TickReport:
@@ -244,6 +252,8 @@ class Tick:
                 before.severity or "",
             ):
                 continue
-            late = verdict.since < (self._last_at or at) - _LATE_AFTER
+            # A class may turn while its rule holds on: then the last evaluation knew all there was to know.
+            began = before is None or before.since != verdict.since
+            late = began and verdict.since < (self._last_at or at) - _LATE_AFTER
             transitions.append(Transition(before.status if before is not None else None, verdict, at, late))
         return transitions

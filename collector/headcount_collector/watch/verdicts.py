@@ -153,6 +153,7 @@ class Watched:
     severity: str
     is_open: bool
     next_due: int
+    since: int
 
 
 class VerdictStore:
@@ -180,6 +181,10 @@ class VerdictStore:
         )
         return (int(rows[0][0]), int(rows[0][1])) if rows else None
 
+    def last_version(self) -> int:
+        """Return the highest version of all verdicts."""
+        return int(self._store.query("SELECT max(version) FROM verdict")[0][0])
+
     def forget(self, keys: Iterable[tuple[str, str]]) -> None:
         """Delete the verdicts of ids that turned out to be other names of a dispatched run."""
         table = where_rows_lie(self._store, "verdict")
@@ -197,12 +202,12 @@ class VerdictStore:
             parameters = {"keys": list(keys)}
         rows = self._store.query(
             "SELECT session_id, run_id, status, failure_class, leaning, severity, is_open,"
-            f" toUnixTimestamp64Nano(next_due) FROM verdict FINAL WHERE {where}",
+            f" toUnixTimestamp64Nano(next_due), toUnixTimestamp64Nano(since) FROM verdict FINAL WHERE {where}",
             parameters,
         )
         return [
-            Watched(session, run, status, failure_class, leaning, severity, bool(is_open), int(next_due))
-            for session, run, status, failure_class, leaning, severity, is_open, next_due in rows
+            Watched(session, run, status, failure_class, leaning, severity, bool(is_open), next_due, since)
+            for session, run, status, failure_class, leaning, severity, is_open, next_due, since in rows
         ]
 
     def find(

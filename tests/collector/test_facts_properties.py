@@ -154,7 +154,7 @@ def test_a_loader_that_follows_every_commit_knows_what_a_new_one_reads(twin: Sto
         keys += [RunKey(session, run) for run in RUNS]
         for arrival in arrivals(seed):
             batches[chance.randrange(len(batches))].append(of_session(arrival, session))
-    follower, until = FactsLoader(twin, teaches=True), at(ARRIVALS[0])
+    follower, until = FactsLoader(twin, teaches=True, ahead_from=1), at(ARRIVALS[0])
     for number, batch in enumerate(batches):
         commit(twin, batch, ARRIVALS[-1] + next(_examples))
         after, until = until, at(ARRIVALS[-1] + next(_examples))

@@ -11,7 +11,7 @@ from headcount_collector.derive.dated import Dated
 from headcount_collector.derive.family import Family
 from headcount_collector.derive.naming import Names
 from headcount_collector.derive.rare import Rare
-from headcount_collector.derive.rows import EvidenceRow
+from headcount_collector.derive.rows import Asked, EvidenceRow
 from headcount_collector.judge.facts import Owner
 
 _LARGE = 2_000
@@ -29,7 +29,7 @@ class Kept:
     told: Told
     own: Own | None = None
     own_told: Told = ()
-    asked: Told = ()
+    asked: Asked = ((), False)
     """What the reading of its calls was asked for besides: wakers, and whether it is an owner."""
 
     def forget(self, *, rare: bool) -> bool:
@@ -79,7 +79,7 @@ class Book:
             return None
         return kept.rare
 
-    def own_of(self, source: Sources, asked: Told, clocks: Clocks) -> Own | None:
+    def own_of(self, source: Sources, asked: Asked, clocks: Clocks) -> Own | None:
         """Return the facts of a run that no record has touched, if they would be the same now."""
         kept = self.kept.get(source.run)
         if kept is None or kept.own is None or kept.asked != asked:
@@ -88,6 +88,13 @@ class Book:
             return None
         return kept.own.with_clocks(clocks)
 
+    def asked_of(self, name: str) -> Iterable[tuple[str, Asked]]:
+        """Yield the runs under this name whose rare part is remembered, and what was asked of their calls."""
+        for run in self.names.claimers(name):
+            kept = self.kept.get(run)
+            if kept is not None:
+                yield run, kept.asked
+
     def producers_of(self, run: str) -> Iterable[str]:
         """Return the producers whose clocks decide whether what is remembered of a run still holds."""
         kept = self.kept.get(run)
@@ -95,7 +102,7 @@ class Book:
             return ()
         return kept.rare.heard if kept.own is None else kept.own.heard
 
-    def keep(self, source: Sources, rare: Rare, own: Own, asked: Told, clocks: Clocks) -> None:
+    def keep(self, source: Sources, rare: Rare, own: Own, asked: Asked, clocks: Clocks) -> None:
         """Remember what was made of a run whose names are all its own."""
         small = sum(len(row.pulse) + len(row.outputs) for row in source.activity) <= _LARGE
         self.kept[source.run] = Kept(

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from headcount_collector.derive import rows
+from headcount_collector.derive.ahead import WORTHWHILE, Ahead, Question
 from headcount_collector.derive.assemble import Own, Sources, own_facts
 from headcount_collector.derive.books import Book
 from headcount_collector.derive.clocks import Clocks, read_clocks
@@ -16,7 +17,7 @@ from headcount_collector.derive.kinds import Kinds
 from headcount_collector.derive.naming import Names, names_of_sessions
 from headcount_collector.derive.neighbours import OF_OWNERS, Circle, neighbours
 from headcount_collector.derive.rare import Rare, rare_facts
-from headcount_collector.derive.rows import Places, RunKey, TouchedRow
+from headcount_collector.derive.rows import Asked, Places, RunKey, TouchedRow
 from headcount_collector.derive.split import split
 from headcount_collector.judge.facts import Facts
 from headcount_collector.store.client import Store
@@ -24,7 +25,6 @@ from headcount_collector.store.client import Store
 __all__ = ["FactsLoader", "RunKey", "Touched"]
 
 _SECOND = 1_000_000_000
-Asked = tuple[tuple[str, ...], bool]
 _BOOKS = 20_000
 """So many sessions are remembered between two ticks."""
 
@@ -57,13 +57,25 @@ class FactsLoader:
     one loader either follows every commit through `changed`, or is made for one `load`.
     """
 
-    def __init__(self, store: Store, *, skew_ns: int = 30 * _SECOND, teaches: bool = False) -> None:
-        """`teaches`: what it learns of kinds of children is stored, for all other loaders."""
+    def __init__(
+        self,
+        store: Store,
+        *,
+        skew_ns: int = 30 * _SECOND,
+        teaches: bool = False,
+        ahead_from: int = WORTHWHILE,
+    ) -> None:
+        """`teaches`: what it learns of kinds of children is stored, for all other loaders.
+
+        `ahead_from`: of so many runs that just worked, the work is read as soon as `changed` hears of it.
+        """
         self._store = store
+        self._ahead_from = ahead_from
         self._skew_ns = skew_ns
         self._kinds = Kinds(store, stores=teaches)
         self._books: dict[str, Book] = {}
         self._scene = self._empty_scene()
+        self._ahead: Ahead | None = None
 
     @property
     def remembered(self) -> int:
@@ -93,6 +105,7 @@ class FactsLoader:
                 self._books.pop(session, None)
             elif (book := self._books.get(session)) is not None:
                 book.touched(row.run, rare=row.rare or row.session == "")
+        self._look_ahead(RunKey(row.session, row.run) for row in found if not row.rare)
         runs: set[RunKey] = set()
         gone: set[tuple[str, str]] = set()
         for row in found:
@@ -105,7 +118,7 @@ class FactsLoader:
         scene = self._survey({key.session for key in runs} | {session for session, _ in gone})
         for key in list(runs):
             names = scene.names(key.session)
-            if names is not None:
+            if names is not None and not names.plain:
                 for claimer in names.claimers(key.run):
                     runs.update(RunKey(key.session, name) for name in names.names_of(claimer))
         for session, name in gone:
@@ -153,6 +166,19 @@ class FactsLoader:
     def _circle(self, scene: _Scene, session: str, own: Mapping[str, Own]) -> Circle:
         book, family = scene.books[session], scene.families[session]
         return Circle(book, family, own, scene.clocks, self._kinds)
+
+    def _look_ahead(self, touched: Iterable[RunKey]) -> None:
+        """Begin to read what runs did of which nothing else can have changed."""
+        if self._ahead is not None:
+            self._ahead.end()
+        questions: dict[RunKey, Question] = {}
+        for key in touched:
+            book = self._books.get(key.session)
+            if book is not None:
+                for run, asked in book.asked_of(key.run):
+                    questions[RunKey(key.session, run)] = book.names.names_of(run), asked
+        enough = len(questions) >= self._ahead_from
+        self._ahead = Ahead.begin(self._store, questions) if enough else None
 
     def _homes(self, runs: Collection[str]) -> dict[str, str]:
         """Return the session of each run id that was dispatched in one session only."""
@@ -235,6 +261,13 @@ class FactsLoader:
         Returns the runs that share a name with others or with records that name no session: what is theirs may turn
         by what is said of others.
         """
+        names = {session: book.names for session, book in scene.books.items()}
+        remembered = {key: source for key, source in sources.items() if rare[key] is not None}
+        read = self._read_ahead(scene, names, remembered, asked)
+        sources = {key: source for key, source in sources.items() if key not in read}
+        if not sources:
+            return set()
+        rare = {key: rare[key] for key in sources}
         places = _places(scene, sources)
         fresh = _places(scene, [key for key, known in rare.items() if known is None])
         strays = self._strays(fresh)
@@ -242,7 +275,6 @@ class FactsLoader:
         asked_places = Places.of(places)
         wakers = {waker for key in sources for waker in asked[key][0]}
         owners = {key for key in sources if asked[key][1]}
-        names = {session: book.names for session, book in scene.books.items()}
         several = {home for home in asked_places.order if len(names[home.session].claimers(home.run)) > 1}
         with ThreadPoolExecutor(1, "headcount-facts") as beside:
             reading = beside.submit(
@@ -255,6 +287,29 @@ class FactsLoader:
         split(dict(sources), names, asked_places, scene.clocks, evidence, activity, calls)
         in_company = {key for key in sources for name, home in _names_of(scene, key) if home != key}
         return in_company | set(strays.values())
+
+    def _read_ahead(
+        self,
+        scene: _Scene,
+        names: Mapping[str, Names],
+        sources: Mapping[RunKey, Sources],
+        asked: Mapping[RunKey, Asked],
+    ) -> set[RunKey]:
+        """Deal out what was read ahead; return the runs of which it is all that was to be read."""
+        ahead = self._ahead
+        if ahead is None:
+            return set()
+        read = {
+            key: source
+            for key, source in sources.items()
+            if key in ahead.questions and ahead.questions[key] == (source.names, asked[key])
+        }
+        if read:
+            activity, calls = ahead.result()
+            self._learn_clocks(scene, {row.producer for row in activity})
+            split(read, names, ahead.places, scene.clocks, (), activity, calls)
+        ahead.end()
+        return set(read)
 
     def _strays(self, places: Mapping[RunKey, RunKey]) -> dict[RunKey, RunKey]:
         """Return the names without a session under which there are records that belong to one of these places.

@@ -52,6 +52,11 @@ class Names:
         self.dispatched_at = dispatched_at
         self._claimers.clear()
 
+    @property
+    def plain(self) -> bool:
+        """Whether nothing in this session goes by another name, so that each name is a run of its own."""
+        return not (self.claims or self._claimed_by)
+
     def claimers(self, name: str) -> tuple[str, ...]:
         """Return the runs that a name means, by order of dispatch: more than one only where several claim it."""
         found = self._claimers.get(name)

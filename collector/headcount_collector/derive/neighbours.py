@@ -61,14 +61,14 @@ class Circle:
 
     def collisions(self, run: str) -> tuple[tuple[int, str], ...]:
         """Return (moment, name) where another run, open then as this one was, claims the same name."""
-        if run not in self.family.kin:
+        names, kin = self.family.names, self.family.kin.get(run)
+        if kin is None or (names.plain and not kin.children):
             return ()
-        names = self.family.names
         found = set()
         for name in names.claimed_by(run):
             claims = {one: _claimed_at(self, one, name) for one in names.claimants(name)}
             found |= self._clashes(run, name, claims)
-        for key in self.family.kin[run].children:
+        for key in kin.children:
             claims = {one: _child_named_at(self, one, key) for one in self.family.runs_in(key)}
             found |= self._clashes(run, key, claims)
         return tuple(sorted(found))

@@ -177,10 +177,30 @@ def _written(parameters: Mapping[str, object]) -> dict[str, object]:
     return {key: _array(value) for key, value in parameters.items()}
 
 
+class _Literal:
+    """A value as the engine reads it, which the client passes on as it is."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+
+_ESCAPES = str.maketrans({char: f"\\{char}" for char in "\\'`\t\n"})
+
+
 def _array(value: object) -> object:
-    """Write a list of numbers as the engine reads it: value by value the client takes longer than the engine."""
-    if isinstance(value, list) and value and all(type(item) is int for item in value):
-        return f"[{','.join(map(str, value))}]"
+    """Write a list of numbers or texts as a literal: value by value the client takes longer than the engine."""
+    if not isinstance(value, list) or not value:
+        return value
+    if all(type(item) is int for item in value):
+        return _Literal(f"[{','.join(map(str, value))}]")
+    if all(type(item) is str for item in value):
+        inside = "','".join([item.translate(_ESCAPES) for item in value])
+        return _Literal(f"['{inside}']")
     return value
 
 
@@ -196,10 +216,14 @@ class Places:
     homes: Mapping[RunKey, RunKey]
     order: tuple[RunKey, ...]
     """The distinct homes; the answers name them by their place here, from 1."""
+    parameters: Mapping[str, object]
 
     @classmethod
     def of(cls, homes: Mapping[RunKey, RunKey]) -> Places:
-        return cls(homes, tuple(dict.fromkeys(homes.values())))
+        order = tuple(dict.fromkeys(homes.values()))
+        place = {run: number for number, run in enumerate(order, 1)}
+        keys, numbers = [run_key(name) for name in homes], [place[run] for run in homes.values()]
+        return cls(homes, order, {"run_keys": _array(keys), "homes": _array(numbers)})
 
     def __getitem__(self, home: int) -> RunKey:
         return self.order[home - 1]
@@ -208,25 +232,20 @@ class Places:
         """Return the places of some homes."""
         return [number for number, home in enumerate(self.order, 1) if home in homes]
 
-    def parameters(self) -> dict[str, object]:
-        place = {run: number for number, run in enumerate(self.order, 1)}
-        return {
-            "run_keys": [run_key(name) for name in self.homes],
-            "homes": [place[run] for run in self.homes.values()],
-        }
-
 
 def evidence(store: Store, places: Places) -> list[EvidenceRow]:
-    asked = places.parameters()
-    del asked["homes"]
+    keys = places.parameters["run_keys"]
     sessions = session_keys({name.session for name in places.homes})
-    return first_arrivals(ask(store, "evidence", session_keys=sessions, **asked))
+    return first_arrivals(ask(store, "evidence", session_keys=sessions, run_keys=keys))
 
 
-def activity(store: Store, places: Places) -> list[ActivityRow]:
-    return [ActivityRow._make(row) for row in ask(store, "activity", **places.parameters())]
+def activity(store: Store, places: Places, *, beside: bool = False) -> list[ActivityRow]:
+    found = store.query(question("activity"), places.parameters, beside=beside)
+    return list(map(ActivityRow._make, found))
 
 
+Asked = tuple[tuple[str, ...], bool]
+"""Whose ends a run waits for, and whether its own model requests matter to runs of its own."""
 LASTING_NS = 20 * 1_000_000_000
 """A call in flight for this long is told one by one, since it explains a silence of the past."""
 
@@ -241,7 +260,7 @@ def calls(
 ) -> list[CallRow]:
     """Return the calls of these places; `owners` are runs with runs of their own, `several` names with several runs."""
     asked = {
-        **places.parameters(),
+        **places.parameters,
         "wakers": wakers,
         "owners": places.numbers_of(owners),
         "several": places.numbers_of(several),

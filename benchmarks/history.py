@@ -90,18 +90,22 @@ SELECT
 _ALL, _UNFINISHED = 6, 3
 
 
-def add_closed(store: Store, prefix: str, count: int, t0_ns: int) -> None:
-    """Add runs `<prefix><n>` that were delivered at `t0_ns` + 102 s, with their verdicts; ten to a session `<prefix>s<n>`."""
-    _add(store, prefix, count, t0_ns, _ALL, (_EVIDENCE, _ACTIVITY, _CALLS, _PRODUCERS, _VERDICTS))
+def add_closed(store: Store, prefix: str, count: int, t0_ns: int, *, first: int = 0) -> None:
+    """Add runs `<prefix><n>`, n from `first` on, that were delivered at `t0_ns` + 102 s, with their verdicts; ten to a
+    session `<prefix>s<n>`."""
+    statements = (_EVIDENCE, _ACTIVITY, _CALLS, _PRODUCERS, _VERDICTS)
+    _add(store, prefix, first, count, t0_ns, _ALL, statements)
 
 
 def add_open(store: Store, prefix: str, count: int, t0_ns: int) -> None:
     """Add runs that were dispatched at `t0_ns` and are at work since."""
-    _add(store, prefix, count, t0_ns, _UNFINISHED, (_EVIDENCE, _ACTIVITY, _CALLS, _PRODUCERS))
+    _add(store, prefix, 0, count, t0_ns, _UNFINISHED, (_EVIDENCE, _ACTIVITY, _CALLS, _PRODUCERS))
 
 
-def _add(store: Store, prefix: str, count: int, t0_ns: int, events: int, statements: tuple[str, ...]) -> None:
+def _add(
+    store: Store, prefix: str, first: int, count: int, t0_ns: int, events: int, statements: tuple[str, ...]
+) -> None:
     asked = {"prefix": prefix, "t0": t0_ns, "per_session": PER_SESSION, "events": events}
-    for first in range(0, count, _CHUNK):
+    for start in range(first, first + count, _CHUNK):
         for statement in statements:
-            store.command(statement, {**asked, "first": first, "count": min(_CHUNK, count - first)})
+            store.command(statement, {**asked, "first": start, "count": min(_CHUNK, first + count - start)})

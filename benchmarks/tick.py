@@ -30,33 +30,34 @@ def main() -> None:
     parser.add_argument(
         "--closed", type=int, default=1_000_000, help="closed runs in the store (default 1,000,000)"
     )
-    closed = parser.parse_args().closed
+    parser.add_argument(
+        "--keep", type=Path, help="folder for the filled store: kept, and taken again if it is there"
+    )
+    parser.add_argument("--ticks", type=int, default=TICKS, help=f"how many ticks (default {TICKS})")
+    asked = parser.parse_args()
     print(f"Tick, embedded store: {describe_machine()}")
     with tempfile.TemporaryDirectory() as folder:
-        store = Store.open(Path(folder))
+        store = Store.open(asked.keep or Path(folder))
         try:
             migrate(store)
-            _run(store, closed)
+            _run(store, asked.closed, asked.ticks)
         finally:
             store.close()
 
 
-def _run(store: Store, closed: int) -> None:
+def _run(store: Store, closed: int, ticks: int) -> None:
+    prefix = _fill(store, closed)
     now = time.time_ns()
-    began = time.perf_counter()
-    add_closed(store, "c", closed, now - 3600 * SECOND)
-    add_open(store, "o", OPEN, now - 120 * SECOND)
-    filled = time.perf_counter() - began
-    print(f"{closed:,} closed and {OPEN:,} open runs stored in {filled:.0f} s")
+    add_open(store, prefix, OPEN, now - 120 * SECOND)
     _settle(store)
     tick = Tick(store, Policy())
     tick.resume(now)
     received = now
-    _judge_open(tick, now, received)
+    _judge_open(tick, prefix, now, received)
     took, judged = [], []
-    for number in range(TICKS):
+    for number in range(ticks):
         at = now + (number + 1) * SECOND
-        store.commit([_news(number, at)], at)
+        store.commit([_news(prefix, number, at)], at)
         report = tick.evaluate(at, at)
         took.append(report.evaluation.took_ns / 1e6)
         judged.append(report.evaluation.judged)
@@ -66,7 +67,23 @@ def _run(store: Store, closed: int) -> None:
         "ms",
         f"{judged[-1]:,} judged",
     )
-    _one(store)
+    _one(store, prefix)
+
+
+def _fill(store: Store, closed: int) -> str:
+    """Add the closed runs that are missing; return under which prefix the open ones may be added."""
+    stored = int(store.query("SELECT count() FROM verdict WHERE startsWith(session_id, 'c')")[0][0])
+    began = time.perf_counter()
+    if stored < closed:
+        add_closed(store, "c", closed - stored, time.time_ns() - 3600 * SECOND, first=stored)
+        print(f"{closed - stored:,} closed runs stored in {time.perf_counter() - began:.0f} s")
+    elif stored > closed:
+        raise SystemExit(f"the store has {stored:,} closed runs already")
+    # What an earlier use of the folder left open is of no concern to this one.
+    store.command("DELETE FROM verdict WHERE startsWith(session_id, 'o')")
+    for table in ("evaluation", "transition", "signal", "touched"):
+        store.command(f"TRUNCATE TABLE {table}")
+    return f"o{time.time_ns()}-"
 
 
 def _settle(store: Store) -> None:
@@ -76,11 +93,11 @@ def _settle(store: Store) -> None:
         time.sleep(0.5)
 
 
-def _judge_open(tick: Tick, now: int, received: int) -> None:
+def _judge_open(tick: Tick, prefix: str, now: int, received: int) -> None:
     """Judge all open runs once, as a collector does that was just started."""
     began = time.perf_counter()
     tick._read_until = received - 1
-    keys = {(f"os{number // PER_SESSION}", f"o{number}") for number in range(OPEN)}
+    keys = {(f"{prefix}s{number // PER_SESSION}", f"{prefix}{number}") for number in range(OPEN)}
     facts = tick._load(keys)
     verdicts = tick._judge(keys, facts, now)
     for key, verdict in verdicts.items():
@@ -89,12 +106,12 @@ def _judge_open(tick: Tick, now: int, received: int) -> None:
     print(f"{'all open runs, loaded and judged once':<64}{(time.perf_counter() - began) * 1000:10.0f} ms")
 
 
-def _one(store: Store) -> None:
+def _one(store: Store, prefix: str) -> None:
     loader = FactsLoader(store)
     loads = []
     facts = None
     for number in range(20):
-        key = RunKey(f"os{number}", f"o{number * PER_SESSION}")
+        key = RunKey(f"{prefix}s{number}", f"{prefix}{number * PER_SESSION}")
         began = time.perf_counter()
         facts = loader.load([key])[key]
         loads.append((time.perf_counter() - began) * 1000)
@@ -115,18 +132,18 @@ def _line(label: str, values: list[float], unit: str, more: str = "") -> None:
     )
 
 
-def _news(number: int, at: int) -> bytes:
+def _news(prefix: str, number: int, at: int) -> bytes:
     """One tool call ended in each of CHANGED open runs, spread over all sessions."""
     step = OPEN // CHANGED
     records = [
         Record(
             "tool_call",
             at,
-            run=f"o{run}",
-            session=f"os{run // PER_SESSION}",
+            run=f"{prefix}{run}",
+            session=f"{prefix}s{run // PER_SESSION}",
             attributes={
                 "gen_ai.tool.name": "Edit",
-                "subagent.producer.id": f"os{run // PER_SESSION}",
+                "subagent.producer.id": f"{prefix}s{run // PER_SESSION}",
                 "subagent.producer.seq": 9 * PER_SESSION + 1 + number,
             },
             phase="ended",

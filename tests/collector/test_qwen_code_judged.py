@@ -184,6 +184,17 @@ def test_a_result_whose_notice_never_reached_the_model_is_found(judged: Judged, 
     assert {v.status for v in judged.at(session.end_ns + 31 * SECOND, received)} == {"done_but_not_forwarded"}
 
 
+@pytest.mark.parametrize("disk", [True, False], ids=["its transcripts here", "on another machine"])
+def test_a_result_of_a_session_that_was_killed_is_found(judged: Judged, tmp_path: Path, disk: bool) -> None:
+    """Recorded: the owner's turn was over, its child ended, and the session was killed before the notice."""
+    session = Session("killed", tmp_path)
+    judged.take(session, disk=disk)
+    received = session.end_ns + SECOND
+    ended = session.first("SubagentStop")
+    assert [v.status for v in judged.at(ended + 29 * SECOND, received)] == ["active"]
+    assert [v.status for v in judged.at(ended + 31 * SECOND, received)] == ["done_but_not_forwarded"]
+
+
 def test_hooks_that_overtake_each_other_are_read_by_their_own_times(judged: Judged, tmp_path: Path) -> None:
     session = Session("background-two", tmp_path)
     session.bodies.reverse()

@@ -66,7 +66,7 @@ def records_from_qwen_hook(
     body: object, received_ns: int, *, capture_content: bool = False, disk: Disk | None = None
 ) -> list[Record]:
     """Return what one hook call of Qwen Code proves; nothing for what is unknown or malformed. Never raises."""
-    if not isinstance(body, Mapping):
+    if not isinstance(body, Mapping) or _goes_on(body):
         return []
     at_ns = _time_of(body, received_ns)
     said = _in_claudes_words(body)
@@ -78,6 +78,11 @@ def records_from_qwen_hook(
     if not (notes and notes.readable(path)):
         found += _handed_over(said, at_ns)
     return [_as_qwens(record) for record in found]
+
+
+def _goes_on(body: Mapping[str, object]) -> bool:
+    """Tell whether a hook says that a turn began which goes on: it comes with every round of tools, without a prompt."""
+    return name_at(body, "hook_event_name") == "UserPromptSubmit" and not text_at(body, "prompt")
 
 
 class _OwnNotes:

@@ -19,6 +19,7 @@ from typing import Any, Self
 
 CHILD = "CHILD-TASK"
 ANSWER = "the answer is 42"
+SLOW_S = 5.0
 AGAIN = "and the other one?"
 Call = tuple[str, dict[str, Any]]
 DONE = "done"
@@ -61,8 +62,7 @@ def answer_to(request: dict[str, Any], words_of: Vocabulary) -> Answer | int | N
         if not answered and "CHILD_NESTS" in text and words_of.dispatcher in tools:
             return Answer(calls=[(words_of.dispatcher, words_of.dispatch(CHILD, False))])
         if not answered and words_of.shell in tools:
-            slowly = {"command": f"sleep 5; {words_of.command['command']}"} if "CHILD_SLOW" in text else {}
-            return Answer(calls=[(words_of.shell, {**words_of.command, **slowly})])
+            return Answer(calls=[(words_of.shell, words_of.command)])
         return Answer(ANSWER)
     if "DISPATCH" in text and words_of.dispatcher in tools and not answered:
         words = " ".join(re.findall(r"CHILD_[A-Z]+", text))
@@ -97,6 +97,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
+        messages = request.get("messages", [])
+        if self.vocabulary.is_child(messages) and "CHILD_SLOW" in json.dumps(messages):
+            self.released.wait(SLOW_S)
         answer = answer_to(request, self.vocabulary)
         if answer is None:
             self.hanging.set()

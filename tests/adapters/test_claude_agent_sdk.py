@@ -51,6 +51,7 @@ def play(running: Running, tmp_path: Path) -> Callable[..., None]:
                     "MODEL_URL": model.url,
                     "HEADCOUNT_ENDPOINT": running.url,
                     "HEADCOUNT_SPOOL": "off",
+                    "HEADCOUNT_EXIT_TIMEOUT": "120",
                     "NO_PROXY": "127.0.0.1",
                 },
                 cwd=tmp_path,
@@ -90,6 +91,15 @@ def test_runs_that_come_back_are_completed(
         assert (run["agent"], run["outcome"], run["tool_calls"]) == ("general-purpose", "ok", 1)
         timeline = running.get(f"/api/v1/runs/{run['run']}").json["timeline"]
         assert {one["event"] for one in timeline} >= WHOLE_STORY
+
+
+def test_a_turn_that_took_the_answer_up_is_known_by_the_stream_too(
+    running: Running, play: Callable[..., None]
+) -> None:
+    before = known(running)
+    play("without_last_hooks")
+    (run,) = runs_after(running, before, 1, *BACK)
+    assert (run["outcome"], run["receipts"]["forwardedToMain"]) == ("ok", True)
 
 
 def test_a_child_that_errors_is_told_as_one(running: Running, play: Callable[..., None]) -> None:

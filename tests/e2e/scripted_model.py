@@ -17,6 +17,7 @@ from typing import Any, Self
 
 CHILD = "CHILD-TASK"
 ANSWER = "the answer is 42"
+SLOW_S = 5.0
 
 
 def answer_to(request: dict[str, Any]) -> list[dict[str, Any]] | None:
@@ -33,8 +34,7 @@ def answer_to(request: dict[str, Any]) -> list[dict[str, Any]] | None:
         if "tool_result" not in text and "CHILD_NESTS" in first and dispatcher is not None:
             return [call(dispatcher, **asked("", background=False))]
         if "tool_result" not in text and "Bash" in tools:
-            command = "sleep 5; echo hello" if "CHILD_SLOW" in first else "echo hello"
-            return [call("Bash", command=command, description="say hello")]
+            return [call("Bash", command="echo hello", description="say hello")]
         return [{"type": "text", "text": ANSWER}]
     if "DISPATCH" in text and dispatcher is not None and CHILD not in text:
         words = " ".join(re.findall(r"CHILD_[A-Z]+", text))
@@ -76,6 +76,9 @@ class _Handler(BaseHTTPRequestHandler):
         request = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
         if "messages" not in self.path or "count_tokens" in self.path:
             return self._json({"input_tokens": 1})
+        first = json.dumps(request.get("messages", [])[:1])
+        if CHILD in first and "CHILD_SLOW" in first:
+            self.released.wait(SLOW_S)
         blocks = answer_to(request)
         if blocks is None:
             self.hanging.set()

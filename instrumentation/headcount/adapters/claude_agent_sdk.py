@@ -28,6 +28,7 @@ from claude_agent_sdk import (
     AssistantMessage,
     ClaudeAgentOptions,
     HookMatcher,
+    ResultMessage,
     StreamEvent,
     TaskNotificationMessage,
     TaskStartedMessage,
@@ -88,8 +89,10 @@ class Poster:
                 self._thread = threading.Thread(target=self._work, name="headcount-hooks", daemon=True)
                 self._thread.start()
 
-    def flush(self, timeout_s: float = _EXIT_S) -> None:
-        """Wait until everything was posted, at most so long."""
+    def flush(self, timeout_s: float | None = None) -> None:
+        """Wait until everything was posted, at most so long (HEADCOUNT_EXIT_TIMEOUT)."""
+        if timeout_s is None:
+            timeout_s = _number(os.environ.get("HEADCOUNT_EXIT_TIMEOUT"), _EXIT_S)
         thread = self._thread
         if thread is not None:
             thread.join(timeout_s)
@@ -108,6 +111,13 @@ class Poster:
                 except OSError as error:
                     complain("hook", "headcount: a hook cannot be posted to %s: %s", self._url, error)
                     pause.wait(0.2 * 2**attempt)
+
+
+def _number(text: str | None, otherwise: float) -> float:
+    try:
+        return float(text) if text else otherwise
+    except ValueError:
+        return otherwise
 
 
 _posters: dict[str, Poster] = {}
@@ -155,6 +165,8 @@ class _Reader:
         self._runs: dict[str, str] = {}
         """Runs by task id: the call that started the task."""
         self._told: set[tuple[str, str]] = set()
+        self._noticed: dict[str, str] = {}
+        """Tasks whose notices are out, by the id of what the task did last: an agent can be asked again."""
 
     @guarded(nothing)
     def read(self, message: object) -> None:
@@ -172,6 +184,23 @@ class _Reader:
             isinstance(message, TaskUpdatedMessage) and message.status and message.session_id
         ):
             self._ended(message.task_id, message.session_id, message.status)
+            if isinstance(message, TaskNotificationMessage):
+                self._noticed[str((message.data or {}).get("run_id") or message.task_id)] = message.task_id
+        elif isinstance(message, ResultMessage):
+            self._answered(message)
+
+    def _answered(self, message: ResultMessage) -> None:
+        """A turn is over. What it says of its origin is the second witness of a hand-over: the hook may be lost."""
+        origin = getattr(message, "origin", None) or {}
+        if origin.get("kind") != "task-notification":
+            return
+        notices = [str(origin["runId"])] if origin.get("runId") else list(self._noticed)
+        for notice in notices:
+            run = self._runs.get(self._noticed.pop(notice, ""))
+            if run is not None:
+                told = Run(run, message.session_id)
+                told.forwarded()
+                told.consumed()
 
     def _first_token(self, session: str, call: str, message: str) -> None:
         if (call, message) not in self._told:

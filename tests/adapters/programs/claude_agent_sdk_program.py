@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import AsyncIterator
 from typing import Any
 
-from claude_agent_sdk import ClaudeAgentOptions, HookMatcher, query
+from claude_agent_sdk import ClaudeAgentOptions, HookMatcher, TaskNotificationMessage, query
 from playing import play
 
 from headcount.adapters import claude_agent_sdk
 
 
-async def ask(prompt: str, hooks: Any = None) -> None:
+def session(prompt: str, hooks: Any = None) -> AsyncIterator[Any]:
     options = ClaudeAgentOptions(
         hooks=hooks,
         allowed_tools=["Bash", "Agent", "Task", "TaskStop"],
@@ -25,9 +26,20 @@ async def ask(prompt: str, hooks: Any = None) -> None:
         },
         setting_sources=[],
     )
-    session = query(prompt=prompt, options=claude_agent_sdk.watched(options))
-    async for _ in claude_agent_sdk.messages(session):
+    return query(prompt=prompt, options=claude_agent_sdk.watched(options))
+
+
+async def ask(prompt: str, hooks: Any = None) -> None:
+    async for _ in claude_agent_sdk.messages(session(prompt, hooks)):
         pass
+
+
+async def without_last_hooks() -> None:
+    """The hooks of the turn that takes the answer up are lost, as those that wait at the end of a program may be."""
+    async for message in claude_agent_sdk.messages(session("DISPATCH BACKGROUND CHILD_SLOW")):
+        if isinstance(message, TaskNotificationMessage):
+            for poster in claude_agent_sdk._posters.values():
+                poster.put = lambda body: None
 
 
 async def kill_session() -> None:
@@ -68,6 +80,7 @@ if __name__ == "__main__":
         hang=hang,
         background=lambda: ask("DISPATCH BACKGROUND"),
         not_forwarded=not_forwarded,
+        without_last_hooks=without_last_hooks,
         nested=lambda: ask("DISPATCH CHILD_NESTS"),
         stopped=lambda: ask("DISPATCH BACKGROUND CHILD_HANG THEN_STOP"),
     )

@@ -46,7 +46,7 @@ def play(**scenarios: Callable[[], Awaitable[object]] | Callable[[], object]) ->
     played = scenarios[name]()
     if isinstance(played, Awaitable):
         asyncio.run(_whole(played))
-    assert headcount.flush(20), "not all of it went"
+    assert headcount.flush(120), "not all of it went"
     faults = headcount.stats().faults
     assert not faults, faults
 

@@ -223,6 +223,13 @@ def test_a_recorded_task_that_its_gateway_lost_is_blocked(engine: Store) -> None
     assert (verdict.status, verdict.failure_class) == ("blocked", "child_failed_unreported")
 
 
+def test_a_recorded_result_that_could_not_be_handed_back_is_blocked(engine: Store) -> None:
+    """Recorded: half an hour in which the owner took no turn to its end, and the ledger gave up."""
+    readings, last = recorded("blocked")
+    (verdict,) = judged_at(engine, last + 31 * SECOND, *readings).values()
+    assert (verdict.status, verdict.failure_class) == ("blocked", "done_but_not_forwarded")
+
+
 def test_who_cancelled_a_task_is_told_where_the_ledger_says_so() -> None:
     readings, _ = recorded("cancelled")
     by_operator = [r for r in records_from_ledger(readings[-1]) if r.event == "kill"]

@@ -105,11 +105,11 @@ def test_of_a_session_in_which_all_is_over_nothing_stays_in_memory(scene: Scene)
     scene.evaluate(1)
     scene.commit("dismiss", 2, 2, "other")
     scene.evaluate(2)
-    assert scene.tick.remembered_sessions == 1
+    assert scene.tick.remembers(scene.session)
     scene.commit("dismiss", 3, 3)
     verdicts, _ = scene.evaluate(3)
     assert not verdicts["r"].watched
-    assert scene.tick.remembered_sessions == 0
+    assert not scene.tick.remembers(scene.session)
     scene.commit("dispatch", 4, 4, "new", OWNER="r")
     assert set(scene.evaluate(4)[0]) == {"new"}
 

@@ -77,10 +77,9 @@ class FactsLoader:
         self._scene = self._empty_scene()
         self._ahead: Ahead | None = None
 
-    @property
-    def remembered(self) -> int:
-        """Of how many sessions something is remembered."""
-        return len(self._books)
+    def remembers(self, session: str) -> bool:
+        """Tell whether something of a session is in memory."""
+        return session in self._books
 
     def keep(self, sessions: Collection[str]) -> None:
         """Remember these sessions only: of others nothing is awaited, and new records have them read anew."""

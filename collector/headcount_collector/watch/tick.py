@@ -57,10 +57,9 @@ class Tick:
         self._unwritten: list[Evaluation] = []
         self._wrote_at = 0
 
-    @property
-    def remembered_sessions(self) -> int:
-        """Sessions of which facts are in memory."""
-        return self._loader.remembered
+    def remembers(self, session: str) -> bool:
+        """Tell whether facts of a session are in memory."""
+        return self._loader.remembers(session)
 
     def resume(self, at: int) -> None:
         """Take up where the last collector stopped: its open runs are due, and a gap since its last tick is an outage.

@@ -52,20 +52,21 @@ def _listen_to(answer: Any) -> None:
     """Hear the first part of an answer that is a stream. It touches no part, and holds none back."""
     around = getattr(answer, "with_pull_context_manager", None)
     if around is not None:
-        around(_first_of_its_pulls())
+        around(_pulls_of(answer))
 
 
-def _first_of_its_pulls() -> Callable[[], contextlib.AbstractContextManager[None]]:
+def _pulls_of(answer: Any) -> Callable[[], contextlib.AbstractContextManager[None]]:
     told = False
 
     @contextlib.contextmanager
     def pull() -> Iterator[None]:
         nonlocal told
-        yield
-        # Inside the framework's own, which makes the request's span the current one.
-        if not told:
+        # Inside the framework's own, which makes the request's span the current one. Opening the stream counts as
+        # a pull, too, and gives no part: what was pulled before says that there is one.
+        if not told and answer.updates:
             told = True
             for processor in genai_spans.processors():
                 processor.first_token_here()
+        yield
 
     return pull

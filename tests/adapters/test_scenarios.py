@@ -164,10 +164,14 @@ def test_two_at_once_of_the_same_name_are_two(
 
 
 @each
-def test_a_child_that_errors_is_told_as_one(adapter: Adapter, play: Callable[[Adapter, str], Played]) -> None:
-    played = play(adapter, "error")
+@pytest.mark.parametrize("ending", ["error", "cancelled"])
+def test_a_child_that_errors_or_is_cancelled_is_told_as_one(
+    adapter: Adapter, play: Callable[[Adapter, str], Played], ending: str
+) -> None:
+    played = play(adapter, ending)
     (verdict,) = played.judge(played.end_ns + 3600 * SECOND).values()
-    assert (verdict.status, verdict.outcome) == ("completed", adapter.told_error)
+    told = {"error": adapter.told_error, "cancelled": adapter.told_cancelled}[ending]
+    assert (verdict.status, verdict.outcome) == ("completed", told)
     assert serious(verdict) == []
 
 
@@ -198,16 +202,6 @@ def test_a_result_that_is_not_forwarded_is_found(
     assert ended is not None
     assert launched(ended + 29 * SECOND).status == "active"
     assert launched(ended + 31 * SECOND).status == "done_but_not_forwarded"
-
-
-@each
-def test_a_child_that_is_cancelled_is_told_as_one(
-    adapter: Adapter, play: Callable[[Adapter, str], Played]
-) -> None:
-    played = play(adapter, "cancelled")
-    (verdict,) = played.judge(played.end_ns + 3600 * SECOND).values()
-    assert (verdict.status, verdict.outcome) == ("completed", adapter.told_cancelled)
-    assert serious(verdict) == []
 
 
 @each

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
@@ -56,13 +57,17 @@ def entered(store: GatedStore) -> None:
     assert store.entered.acquire(timeout=30)
 
 
+def under_way(committer: GroupCommitter, store: GatedStore, body: bytes) -> Future[int]:
+    """Submit `body` and return when the store is writing it."""
+    done = committer.submit(body, 1)
+    entered(store)
+    return done
+
+
 def test_what_is_worth_an_insert_of_its_own_does_not_wait_for_the_one_under_way() -> None:
     store = GatedStore()
     with writing(store) as committer:
-        first = committer.submit(b"first", 1)
-        entered(store)
-        second = committer.submit(b"second", 1)
-        entered(store)
+        first, second = (under_way(committer, store, body) for body in (b"first", b"second"))
         store.gate(b"second").set()
         second.result(30)
         assert not first.done()
@@ -71,8 +76,7 @@ def test_what_is_worth_an_insert_of_its_own_does_not_wait_for_the_one_under_way(
 def test_what_is_small_waits_for_the_insert_under_way_and_goes_together() -> None:
     store = GatedStore()
     with writing(store) as committer:
-        committer.submit(b"first", 1)
-        entered(store)
+        under_way(committer, store, b"first")
         small = [committer.submit(body, 1) for body in (b"a", b"b", b"c")]
         store.gate(b"a").set()
         store.gate(b"first").set()
@@ -85,8 +89,7 @@ def test_of_much_that_waits_a_writer_leaves_its_half_to_the_other() -> None:
     store = GatedStore()
     with writing(store, apart_bytes=8) as committer:
         for body in (b"first---", b"second--"):
-            committer.submit(body, 1)
-            entered(store)
+            under_way(committer, store, body)
         for letter in b"abcdef":
             committer.submit(bytes([letter]) * 4, 1)
         store.gate(b"first---").set()
@@ -101,10 +104,7 @@ def test_the_listener_is_told_only_of_moments_before_which_nothing_is_under_way(
     told: list[int] = []
     readings = iter([100, 200])
     with writing(store, on_commit=told.append, clock_ns=lambda: next(readings)) as committer:
-        early = committer.submit(b"early", 1)
-        entered(store)
-        late = committer.submit(b"later", 1)
-        entered(store)
+        early, late = (under_way(committer, store, body) for body in (b"early", b"later"))
         store.gate(b"later").set()
         assert late.result(30) == 200
         store.gate(b"early").set()
@@ -119,10 +119,7 @@ def test_a_failed_insert_holds_the_listener_back_no_longer_than_it_runs(failing:
     told: list[int] = []
     readings = iter([100, 200])
     with writing(store, on_commit=told.append, clock_ns=lambda: next(readings)) as committer:
-        early = committer.submit(b"early", 1)
-        entered(store)
-        late = committer.submit(b"later", 1)
-        entered(store)
+        early, late = (under_way(committer, store, body) for body in (b"early", b"later"))
         for body, done in ((b"later", late), (b"early", early)):
             store.gate(body).set()
             if body == failing:
@@ -137,10 +134,7 @@ def test_a_failed_insert_holds_the_listener_back_no_longer_than_it_runs(failing:
 def test_closing_waits_for_both() -> None:
     store = GatedStore()
     committer = GroupCommitter(store, Counters(), writers=2, apart_bytes=_APART)
-    running = [committer.submit(b"first", 1)]
-    entered(store)
-    running.append(committer.submit(b"second", 1))
-    entered(store)
+    running = [under_way(committer, store, body) for body in (b"first", b"second")]
     waiting = committer.submit(b"x", 1)
     closing = threading.Thread(target=committer.close)
     closing.start()

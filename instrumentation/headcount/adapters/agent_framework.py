@@ -58,15 +58,19 @@ def _listen_to(answer: Any) -> None:
 def _pulls_of(answer: Any) -> Callable[[], contextlib.AbstractContextManager[None]]:
     told = False
 
-    @contextlib.contextmanager
-    def pull() -> Iterator[None]:
+    @guarded(nothing)
+    def tell_once() -> None:
         nonlocal told
-        # Inside the framework's own, which makes the request's span the current one. Opening the stream counts as
-        # a pull, too, and gives no part: what was pulled before says that there is one.
         if not told and answer.updates:
             told = True
             for processor in genai_spans.processors():
                 processor.first_token_here()
+
+    @contextlib.contextmanager
+    def pull() -> Iterator[None]:
+        # Inside the framework's own, which makes the request's span the current one. Opening the stream counts as
+        # a pull, too, and gives no part: what was pulled before says that there is one.
+        tell_once()
         yield
 
     return pull

@@ -61,8 +61,9 @@ _OUTCOMES: Final[dict[str, wire.Outcome]] = {
     "completed": "ok",
     "failed": "error",
     "stopped": "cancelled",
-    "killed": "killed",
+    "killed": "cancelled",
 }
+"""A task that is stopped is `killed` where its state is told and `stopped` in its notice: one thing, so one word."""
 
 M = TypeVar("M")
 

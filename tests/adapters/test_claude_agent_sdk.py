@@ -125,7 +125,7 @@ def test_a_child_that_its_owner_stops_is_void(running: Running, play: Callable[.
     before = known(running)
     play("stopped")
     (run,) = runs_after(running, before, 1, "completed")
-    assert run["outcome"] == "cancelled"
+    assert run["outcome"] == "killed"
 
 
 @pytest.mark.parametrize("policy", [SOON])

@@ -61,9 +61,8 @@ _OUTCOMES: Final[dict[str, wire.Outcome]] = {
     "completed": "ok",
     "failed": "error",
     "stopped": "cancelled",
-    "killed": "cancelled",
+    "killed": "killed",
 }
-"""A task that is stopped is `killed` where its state is told and `stopped` in its notice: one thing, so one word."""
 
 M = TypeVar("M")
 

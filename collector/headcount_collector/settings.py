@@ -128,7 +128,8 @@ class Settings(BaseSettings):
     disk_budget_gib: float = Field(
         0.0,
         ge=0,
-        description="GiB that the store may hold; above, the oldest days of raw evidence go; 0: no limit",
+        description="GiB that the store may hold; above, the oldest days of raw evidence go, but not from tables that "
+        "`schema attach` found; 0: no limit",
     )
     sql: bool = Field(
         False, description="Serve read-only SQL for dashboards on the embedded store at `/clickhouse/`"

@@ -1,19 +1,21 @@
 """ClickHouse's HTTP interface over chDB in a process of its own, which can be told to misbehave.
 
 `python -m tests.collector.clickhouse_endpoint FOLDER` prints its port and serves until standard input ends. It stands
-in for a ClickHouse server, which no package registry has in a recent version: the same engine, but no cluster, no
-users, no replication.
+in for a ClickHouse server, which no package registry has in a recent version: the same engine, with its access control
+(everybody is one user, who may be allowed as little as the engine's own GRANT says) and its distributed tables over a
+cluster of one shard, this engine. What wants a coordination service is left out: `ON CLUSTER` and replication.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,9 +23,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 from urllib.request import urlopen
+from xml.sax.saxutils import escape
 
 from headcount_collector.api.greeting import asks_greeting, greeting
 
+_REPLICATED = re.compile(r"Replicated(\w*MergeTree)\('[^']*', '\{replica\}'(?:, )?")
+_ACCESS_DENIED = "497"
 _NO_SETTINGS = {
     "query",
     "database",
@@ -49,10 +54,44 @@ class Endpoint:
         `parts` says too many parts, `readonly` that the table is read only."""
         urlopen(f"{self.url}/_behave?mode={mode}", timeout=30).close()
 
+    def denied(self) -> list[str]:
+        """Return what was refused for want of a grant."""
+        with urlopen(f"{self.url}/_denied", timeout=30) as answer:
+            return [str(each) for each in json.load(answer)]
+
+
+CLUSTER = "main"
+"""The cluster that the engine knows: one shard of one replica, itself."""
+_SERVER = f"""<clickhouse>
+  <tcp_port>9000</tcp_port>
+  <remote_servers><{CLUSTER}><shard><internal_replication>true</internal_replication>
+    <replica><host>localhost</host><port>9000</port></replica></shard></{CLUSTER}></remote_servers>
+  <users_config>{{users}}</users_config>
+</clickhouse>"""
+_USERS = """<clickhouse>
+  <profiles><default>{settings}</default></profiles>
+  <quotas><default/></quotas>
+  <users><default><password/><networks><ip>::/0</ip></networks><profile>default</profile><quota>default</quota>
+    {grants}</default></users>
+</clickhouse>"""
+
 
 @contextmanager
-def clickhouse_endpoint(folder: Path) -> Iterator[Endpoint]:
-    """Serve over a store in `folder` until left."""
+def clickhouse_endpoint(
+    folder: Path, grants: Sequence[str] | None = None, settings: dict[str, str] | None = None
+) -> Iterator[Endpoint]:
+    """Serve over a store in `folder` until left.
+
+    Who asks may do everything, or what the statements `grants` (without `TO`) allow, and has the profile `settings`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    queries = "".join(f"<query>{escape(grant)}</query>" for grant in grants or ())
+    profile = "".join(f"<{name}>{escape(value)}</{name}>" for name, value in (settings or {}).items())
+    users = folder / "users.xml"
+    users.write_text(
+        _USERS.format(settings=profile, grants="" if grants is None else f"<grants>{queries}</grants>")
+    )
+    (folder / "server.xml").write_text(_SERVER.format(users=users))
     command = [sys.executable, "-m", "tests.collector.clickhouse_endpoint", str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -66,10 +105,12 @@ class _Engine:
     def __init__(self, folder: Path) -> None:
         from chdb import connect
 
-        self._connection: Any = connect(str(folder / "engine"))  # type: ignore[no-untyped-call]  # untyped
+        where = f"{folder / 'engine'}?config-file={folder / 'server.xml'}"
+        self._connection: Any = connect(where)  # type: ignore[no-untyped-call]  # untyped
         self._lock = threading.Lock()
         self._set: dict[str, str] = {}
         self.mode = "well"
+        self.denied: list[str] = []
 
     def run(self, named: dict[str, str], body: bytes) -> bytes:
         sql = named.get("query", "")
@@ -82,6 +123,7 @@ class _Engine:
             data = body
         else:
             sql = "\n".join(part for part in (sql, body.decode()) if part)
+        sql = _REPLICATED.sub(r"\1(", sql.replace(f" ON CLUSTER {CLUSTER}", ""))
         parameters = {k.removeprefix("param_"): v for k, v in named.items() if k.startswith("param_")}
         settings = {k: v for k, v in named.items() if k not in _NO_SETTINGS and not k.startswith("param_")}
         with self._lock:
@@ -120,6 +162,8 @@ class _Handler(BaseHTTPRequestHandler):
         if parts.path == "/_behave":
             self.engine.mode = dict(parse_qsl(parts.query))["mode"]
             self._answer(200, b"")
+        elif parts.path == "/_denied":
+            self._answer(200, json.dumps(self.engine.denied).encode())
         else:
             self.do_POST()
 
@@ -141,6 +185,10 @@ class _Handler(BaseHTTPRequestHandler):
         except Exception as error:  # noqa: BLE001  # whatever the engine says
             text = str(error)
             code = text.split("Code: ")[1].split(".")[0] if "Code: " in text else "1002"
+            if code == _ACCESS_DENIED:
+                self.engine.denied.append(
+                    f"{text}: {named.get('query', '')}{body[:300].decode(errors='replace')}"
+                )
             self._answer(500, text.encode(), {"X-ClickHouse-Exception-Code": code})
             return
         if mode == "late":
@@ -191,7 +239,6 @@ class _Handler(BaseHTTPRequestHandler):
 def _main(folder: Path) -> None:
     import os
 
-    folder.mkdir(parents=True, exist_ok=True)
     os.chdir(folder)  # the engine writes schemas that it was given as text into the current folder
     _Handler.engine = _Engine(folder)
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)

@@ -38,6 +38,22 @@ NAMES = {
     "max_runtime": "subagent.max_runtime_ms",
     "turn_ended": "subagent.idle.turn_ended",
 }
+ASKED = (
+    "/api/v1/runs?status=blocked&class=owner_gone&agent=reviewer&service=orchestrator",
+    "/api/v1/runs?session=s1&open=true&abnormal=true&limit=3",
+    "/api/v1/runs/reviewer-7?session=s1",
+    "/api/v1/runs/reviewer-7/course?session=s1",
+    "/api/v1/runs/lead-1/kin?session=s1",
+    "/api/v1/runs/reviewer-7/evidence?session=s1",
+    "/api/v1/runs/reviewer-7/replay?session=s1",
+    "/api/v1/sessions/s1",
+    "/api/v1/search?q=review",
+    "/",
+    "/runs/reviewer-7?session=s1",
+    "/sessions/s1",
+    "/incidents",
+)
+"""What can be asked about `story()` that `Running.plain_routes` does not name."""
 
 
 def record(

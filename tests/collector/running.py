@@ -48,6 +48,14 @@ class Running:
     def post(self, path: str, body: bytes, content: str = "application/json", **headers: str) -> Answer:
         return self.request("POST", path, body, {"Content-Type": content, **headers})
 
+    def plain_routes(self) -> list[str]:
+        """Return every path of the API that is read and has no variable part; not the stream, which does not end."""
+        return [
+            path
+            for path, methods in self.get("/api/v1/openapi.json").json["paths"].items()
+            if "get" in methods and "{" not in path and "events" not in path
+        ]
+
     def request(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
         request = Request(self.url + path, body, dict(headers), method=method)
         try:

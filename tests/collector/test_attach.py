@@ -11,6 +11,7 @@ from headcount_collector.derive.loader import FactsLoader, RunKey
 from headcount_collector.judge.policy import Policy
 from headcount_collector.store import Store, StoreError, migrate
 from headcount_collector.store.attach import attach, backfill, recognise
+from headcount_collector.store.size import shrink, sizes
 from headcount_collector.watch.tick import Tick
 
 SECOND = 10**9
@@ -171,3 +172,13 @@ def test_what_is_no_table_of_the_exporter_is_named(ddl: str, source: str, says: 
     store.command(ddl)
     with pytest.raises(StoreError, match=says):
         recognise(store, source)
+
+
+def test_a_budget_deletes_nothing_of_a_table_that_others_keep(store: Store) -> None:
+    store.command(NEW.format(table="otel_traces"))
+    for days in (2, 1, 0):
+        export(store, "otel_traces", str(days), time.time_ns() - days * 86400 * SECOND)
+    attach(store, "otel_traces")
+    assert sum(size.bytes for size in sizes(store)) > 1
+    assert shrink(store, 1) == []
+    assert store.query("SELECT uniq(toDate(Timestamp)) FROM otel_traces") == [(3,)]

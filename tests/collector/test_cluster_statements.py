@@ -19,28 +19,13 @@ from urllib.parse import quote
 import pytest
 
 from headcount_collector.store import Store
-from tests.collector.page_evidence import commit, record, story
+from tests.collector.page_evidence import ASKED, commit, record, story
 from tests.collector.running import Running, eventually, running_collector
 from tests.dashboards.asked import DASHBOARDS, all_panels, all_rules, rule_queries
 from tests.dashboards.conftest import scene_of
 from tests.dashboards.macros import expand, expand_macros
 
 _ROOT = Path(__file__).parents[2]
-_ASKED = (
-    "/api/v1/runs?status=blocked&class=owner_gone&agent=reviewer&service=orchestrator",
-    "/api/v1/runs?session=s1&open=true&abnormal=true&limit=3",
-    "/api/v1/runs/reviewer-7?session=s1",
-    "/api/v1/runs/reviewer-7/course?session=s1",
-    "/api/v1/runs/lead-1/kin?session=s1",
-    "/api/v1/runs/reviewer-7/evidence?session=s1",
-    "/api/v1/runs/reviewer-7/replay?session=s1",
-    "/api/v1/sessions/s1",
-    "/api/v1/search?q=review",
-    "/",
-    "/runs/reviewer-7?session=s1",
-    "/sessions/s1",
-    "/incidents",
-)
 
 
 class Statements:
@@ -85,7 +70,7 @@ def test_what_the_collector_asks_can_be_planned_on_a_cluster(
     with running_collector(tmp_path) as running:
         commit(running.collector, [*story(), record("dispatch", "late", 5, "s2", agent="reviewer")])
         _judged(running)
-        for path in (*_plain_routes(running), *_ASKED):
+        for path in (*running.plain_routes(), *ASKED):
             assert running.get(path).status in (200, 404, 422), path
     told = plan(statements.asked)
     assert told["planned"] > 50
@@ -111,12 +96,3 @@ def test_what_grafana_asks_can_be_planned_on_a_cluster() -> None:
 
 def _judged(running: Running) -> None:
     assert eventually(lambda: running.get(f"/api/v1/runs/{quote('reviewer-7')}?session=s1").status == 200)
-
-
-def _plain_routes(running: Running) -> list[str]:
-    paths = running.get("/api/v1/openapi.json").json["paths"]
-    return [
-        path
-        for path, methods in paths.items()
-        if "get" in methods and "{" not in path and "events" not in path
-    ]

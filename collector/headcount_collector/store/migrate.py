@@ -68,7 +68,7 @@ def migrate(
     missing = [migration for migration in rest if migration.number not in applied]
     for migration in missing:
         _apply(store, migration, values, cluster)
-    attached = {number for number, name in applied.items() if name.startswith(ATTACHED)}
+    attached = _attached(applied)
     on = f" ON CLUSTER {cluster}" if cluster else ""
     _set_retention(store, retention_days, on, foreign=_FOREIGN if attached else ())
     view = next(m for m in rest if m.name == _INTAKE_VIEW)
@@ -77,9 +77,14 @@ def migrate(
     return [migration.number for migration in missing]
 
 
+def foreign_tables(store: Store) -> tuple[str, ...]:
+    """Return the tables that somebody else fills and keeps, from which nothing is deleted here. Raises StoreError."""
+    return _FOREIGN if _attached(_applied(store)) else ()
+
+
 def check_not_newer(store: Store, known: list[Migration]) -> dict[int, str]:
     """Return the numbers and names of what was applied. Raises SchemaTooNew on a database of a newer program."""
-    applied = {int(n): str(name) for n, name in store.query("SELECT number, name FROM schema_migrations")}
+    applied = _applied(store)
     newest = max(applied, default=0)
     if newest > known[-1].number:
         raise SchemaTooNew(
@@ -97,6 +102,14 @@ def apply(
 ) -> None:
     """Run one migration and record it. Raises StoreError naming it."""
     _apply(store, migration, _values(retention_days, drop_attributes), None)
+
+
+def _applied(store: Store) -> dict[int, str]:
+    return {int(n): str(name) for n, name in store.query("SELECT number, name FROM schema_migrations")}
+
+
+def _attached(applied: Mapping[int, str]) -> set[int]:
+    return {number for number, name in applied.items() if name.startswith(ATTACHED)}
 
 
 def _values(retention_days: int, drop_attributes: Iterable[str]) -> dict[str, str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headcount_collector.store.client import Store
+from headcount_collector.store.cluster import where_rows_lie
+from headcount_collector.store.migrate import foreign_tables
 
 _EVIDENCE = ("otel_traces", "otel_logs", "otel_traces_trace_id_ts")
 """Raw evidence, by day or week: what may go early, since facts and verdicts stay."""
@@ -30,7 +32,11 @@ def sizes(store: Store) -> list[Size]:
 
 
 def shrink(store: Store, budget_bytes: int) -> list[str]:
-    """Delete the oldest days of raw evidence until the store fits; return them. The newest of each table stays."""
+    """Delete the oldest days of raw evidence until the store fits; return them. The newest of each table stays.
+
+    On a cluster the server that is asked decides for all: its share of the tables is what must fit. Tables that others
+    fill stay as they are. Raises StoreError.
+    """
     total = sum(size.bytes for size in sizes(store))
     if total <= budget_bytes:
         return []
@@ -38,19 +44,21 @@ def shrink(store: Store, budget_bytes: int) -> list[str]:
     for table, partition, held in _oldest(store):
         if total <= budget_bytes:
             break
-        store.command(f"ALTER TABLE `{table}` DROP PARTITION ID '{partition}'")
+        store.command(f"ALTER TABLE {table} DROP PARTITION ID '{partition}'")
         dropped.append(f"{table} {partition}")
         total -= held
     return dropped
 
 
 def _oldest(store: Store) -> list[tuple[str, str, int]]:
+    ours = [table for table in _EVIDENCE if table not in foreign_tables(store)]
+    places = {place.split()[0]: place for place in (where_rows_lie(store, table) for table in ours)}
     rows = store.query(
         "SELECT table, partition_id, sum(bytes_on_disk) FROM system.parts"
         " WHERE database = currentDatabase() AND active AND table IN {tables:Array(String)}"
         " GROUP BY table, partition_id ORDER BY table, partition_id",
-        {"tables": list(_EVIDENCE)},
+        {"tables": list(places)},
     )
-    found = [(str(table), str(partition), int(held)) for table, partition, held in rows]
+    found = [(places[str(table)], str(partition), int(held)) for table, partition, held in rows]
     newest = {table: partition for table, partition, _ in found}
     return sorted((row for row in found if row[1] != newest[row[0]]), key=lambda row: (row[1], row[0]))

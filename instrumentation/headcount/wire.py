@@ -133,7 +133,7 @@ def clean(attributes: Mapping[str, Value]) -> dict[str, Clean]:
                 sorted(words),
             )
         if isinstance(value, str):
-            cleaned[key] = _text(value)
+            cleaned[key] = value if value.isascii() else _text(value)
         elif isinstance(value, _NUMBERS):
             cleaned[key] = value
         elif isinstance(value, Sequence) and not isinstance(value, bytes):

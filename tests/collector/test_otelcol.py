@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,9 +17,14 @@ from urllib.error import URLError
 from urllib.parse import quote
 from urllib.request import Request, urlopen
 
+import yaml
+
 from headcount_collector.evidence.record import Record, export_request
 from tests.collector.otelcol import collecting, free_port
+from tests.collector.otlp_messages import request, span
+from tests.collector.running import eventually
 
+SCALE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text()
 PATIENCE_S = 120.0
 REQUESTS, SPANS = 10, 100
 RETRY = {"enabled": True, "initial_interval": "100ms", "max_interval": "500ms", "max_elapsed_time": "0s"}
@@ -138,3 +144,40 @@ def test_every_span_of_a_collector_is_counted_once_although_we_were_away(tmp_pat
             until(http, facts, [(name, whole, whole) for name in sorted(ways)])
             until(http, stored, [(name, whole) for name in sorted(ways)])
         assert collector.poll() is None
+
+
+def test_a_trace_goes_to_one_gateway_as_the_scale_page_says(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```yaml\n(# agent.yaml.*?)```", SCALE, re.DOTALL)
+    config: dict[str, Any] = yaml.safe_load(text)
+    entry, gateways = free_port(), [(free_port(), free_port()) for _ in range(2)]
+    config["receivers"]["otlp"]["protocols"] = {"http": {"endpoint": f"127.0.0.1:{entry}"}}
+    # Names are not to be had on loopback; that a resolver finds the same gateways by DNS is not of our making.
+    config["exporters"]["loadbalancing"]["resolver"] = {
+        "static": {"hostnames": [f"127.0.0.1:{grpc}" for _, grpc in gateways]}
+    }
+    traces, each = 200, 5
+    with (
+        collecting(tmp_path, config, f"http://127.0.0.1:{entry}/"),
+        headcount(tmp_path / "one", *gateways[0]),
+        headcount(tmp_path / "two", *gateways[1]),
+    ):
+        for _ in range(each):  # the spans of a trace come at different times
+            spans = [span() for _ in range(traces)]
+            for number, one in enumerate(spans):
+                one.trace_id = (number + 1).to_bytes(16, "big")
+            post(entry, request(spans).SerializeToString())
+        found = eventually(lambda: _all_of(gateways, traces * each))
+    first, second = (dict(rows) for rows in found)
+    assert first.keys().isdisjoint(second)
+    assert len(first) > traces / 4
+    assert len(second) > traces / 4
+    assert {*first.values(), *second.values()} == {str(each)}
+
+
+def _all_of(gateways: list[tuple[int, int]], spans: int) -> list[list[tuple[str, ...]]] | None:
+    """Return the traces of each gateway and how many spans each has, once all are there."""
+    try:
+        found = [counted(http, "SELECT TraceId, count() FROM otel_traces GROUP BY 1") for http, _ in gateways]
+    except (URLError, ConnectionError):
+        return None
+    return found if sum(int(count) for rows in found for _, count in rows) == spans else None

@@ -61,14 +61,6 @@ def test_the_gateway_drops_what_our_own_intake_drops() -> None:
 def test_a_collector_accepts_every_pipeline(text: str, tmp_path: Path) -> None:
     otelcol = program("otelcol")
     config: dict[str, Any] = yaml.safe_load(text)
-    if balancing := config["exporters"].pop(
-        "loadbalancing", None
-    ):  # which is not built in: what it sends by is
-        config["exporters"]["otlp_grpc"] = {
-            **balancing["protocol"]["otlp"],
-            "endpoint": "gateways.internal:4317",
-        }
-        config["service"]["pipelines"]["traces"]["exporters"] = ["otlp_grpc"]
     if (storage := config.get("extensions", {}).get("file_storage")) is not None:
         storage["directory"] = str(tmp_path)
     file = tmp_path / "config.yaml"

@@ -5,6 +5,7 @@ import (
 	"log"
 
 	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/clickhouseexporter"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/loadbalancingexporter"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/extension/storage/filestorage"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/processor/transformprocessor"
 	"go.opentelemetry.io/collector/component"
@@ -39,7 +40,7 @@ func factories() (otelcol.Factories, error) {
 		return found, err
 	}
 	found.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](
-		otlpexporter.NewFactory(), otlphttpexporter.NewFactory(), clickhouseexporter.NewFactory(),
+		otlpexporter.NewFactory(), otlphttpexporter.NewFactory(), clickhouseexporter.NewFactory(), loadbalancingexporter.NewFactory(),
 	)
 	return found, err
 }

@@ -28,6 +28,7 @@ from xml.sax.saxutils import escape
 from headcount_collector.api.greeting import asks_greeting, greeting
 
 _REPLICATED = re.compile(r"Replicated(\w*MergeTree)\('[^']*', '\{replica\}'(?:, )?")
+_WINDOW = "replicated_deduplication_window"
 _ACCESS_DENIED = "497"
 _NO_SETTINGS = {
     "query",
@@ -101,6 +102,21 @@ def clickhouse_endpoint(
             process.kill()
 
 
+def unreplicated(sql: str) -> str:
+    """Return what a statement for a cluster is without a coordination service.
+
+    A table that would be replicated refuses blocks that it was given before just as that one would.
+    """
+    sql = sql.replace(f" ON CLUSTER {CLUSTER}", "")
+    if not _REPLICATED.search(sql):
+        return sql
+    sql = _REPLICATED.sub(r"\1(", sql)
+    if _WINDOW in sql:
+        return sql.replace(_WINDOW, f"non_{_WINDOW}")
+    more = "," if "SETTINGS" in sql else " SETTINGS"
+    return f"{sql.rstrip().rstrip(';')}{more} non_{_WINDOW} = 10000"
+
+
 class _Engine:
     def __init__(self, folder: Path) -> None:
         from chdb import connect
@@ -123,7 +139,7 @@ class _Engine:
             data = body
         else:
             sql = "\n".join(part for part in (sql, body.decode()) if part)
-        sql = _REPLICATED.sub(r"\1(", sql.replace(f" ON CLUSTER {CLUSTER}", ""))
+        sql = unreplicated(sql)
         parameters = {k.removeprefix("param_"): v for k, v in named.items() if k.startswith("param_")}
         settings = {k: v for k, v in named.items() if k not in _NO_SETTINGS and not k.startswith("param_")}
         with self._lock:

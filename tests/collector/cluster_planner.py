@@ -18,16 +18,15 @@ from clickhouse_connect.driver.exceptions import ClickHouseError
 
 from headcount_collector.store.engine import OF_A_SERVER
 from headcount_collector.store.migrate import statements
+from tests.collector.clickhouse_endpoint import CLUSTER, unreplicated
 
-_CLUSTER = "main"
 _NOBODY = "9"  # the port of `discard`, which loopback has nowhere
 _REFUSED = re.compile(r"Code: (?:210|279)\.")
-_REPLICATED = re.compile(r"Replicated(\w*MergeTree)\('[^']*', '\{replica\}'(?:, )?")
 _NO_TABLE_OF_OURS = re.compile(r"\bsystem\.|\btheirs\.")
 
 
 def _client(folder: str) -> clickhouse_connect.driver.client.Client:
-    shard = f"remote_servers.{_CLUSTER}.shard"
+    shard = f"remote_servers.{CLUSTER}.shard"
     options = {
         f"{shard}{number}.replica.{name}": value
         for number in range(2)
@@ -38,8 +37,8 @@ def _client(folder: str) -> clickhouse_connect.driver.client.Client:
     )
     client.command("CREATE DATABASE headcount")
     client.database = "headcount"
-    for sql in statements(_CLUSTER):
-        client.command(_REPLICATED.sub(r"\1(", sql.replace(f" ON CLUSTER {_CLUSTER}", "")))
+    for sql in statements(CLUSTER):
+        client.command(unreplicated(sql))
     return client
 
 

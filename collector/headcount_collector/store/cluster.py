@@ -31,6 +31,7 @@ _ALTER = re.compile(r"ALTER TABLE (\w+)")
 _FROM_SHARD = re.compile(r"\bFROM (otel_traces|verdict)\b")
 _ENGINE = re.compile(r"ENGINE = (\w*MergeTree)(?:\(([^)]*)\))?")
 _DISTRIBUTED = re.compile(r"Distributed\('?(\w+)'?")
+_TAKES_AGAIN = "replicated_deduplication_window = 0"
 _PATH = "'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'"
 
 
@@ -66,7 +67,10 @@ def clustered(sql: str, cluster: str) -> Iterator[str]:
         return
     arguments = ", ".join(part for part in (_PATH, engine[2]) if part)
     local = sql.replace(table[0], f"CREATE TABLE IF NOT EXISTS {name}_local {on}")
-    yield local.replace(engine[0], f"ENGINE = Replicated{engine[1]}({arguments})")
+    # A block that comes again is taken again: facts count it once, and on older servers a table that passes over it
+    # keeps it from its views, so that a commit which failed halfway would never be whole.
+    more = "," if "\nSETTINGS " in local else "\nSETTINGS"
+    yield f"{local.replace(engine[0], f'ENGINE = Replicated{engine[1]}({arguments})')}{more} {_TAKES_AGAIN}"
     key = _SHARDED_BY.get(name, "rand()" if engine[1] == "MergeTree" else "0")
     yield (
         f"CREATE TABLE IF NOT EXISTS {name} {on} AS {name}_local\n"

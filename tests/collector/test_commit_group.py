@@ -106,7 +106,7 @@ def test_a_failing_store_refuses_the_group_for_a_later_try(error: Exception) -> 
         committer.submit(b"again", 1).result(30)
 
 
-def test_the_receivers_time_increases_though_the_clock_stands_or_goes_back() -> None:
+def test_the_receivers_time_increases_though_the_clock_stands_or_is_kept_right() -> None:
     readings = iter([100, 100, 50, 200])
     told: list[int] = []
     store = RecordingStore()
@@ -114,6 +114,21 @@ def test_the_receivers_time_increases_though_the_clock_stands_or_goes_back() -> 
     with committing(store, clock_ns=lambda: next(readings), on_commit=told.append) as committer:
         assert [committer.submit(b"x", 1).result(30) for _ in range(4)] == [100, 101, 102, 200]
     assert told == [100, 101, 102, 200]
+
+
+def test_the_receivers_time_follows_a_clock_that_is_set_back_once_nothing_of_before_can_come() -> None:
+    hour = 3600 * 10**9
+    readings = iter([hour, 5, 6, 7, 7, hour, 9])
+    steady = iter([0.0, 0.0, 14.0, 16.0, 100.0, 100.0])
+    told: list[int] = []
+    store = RecordingStore()
+    store.gate.set()
+    with committing(
+        store, clock_ns=lambda: next(readings), steady_s=lambda: next(steady), on_commit=told.append
+    ) as committer:
+        found = [committer.submit(b"x", 1).result(30) for _ in range(7)]
+    assert found == [hour, hour + 1, hour + 2, 7, 8, hour, hour + 1]
+    assert told == found
 
 
 def test_a_listener_that_fails_stops_nothing() -> None:

@@ -68,6 +68,14 @@ def test_a_lone_producer_that_falls_silent_is_a_finding_and_no_blindness() -> No
     assert spells(found, 500) == ["ok"]
 
 
+def test_who_was_lost_long_before_is_no_witness_of_blindness() -> None:
+    found = observer()
+    found.listen([(BEAT, at(0)), (BEAT, at(1000))], at(1100))
+    assert spells(found, 1100) == ["ok"]
+    found.listen([(BEAT, at(0)), (BEAT, at(1000)), (BEAT, at(1010))], at(1110))
+    assert spells(found, 1110) == ["degraded"]
+
+
 def test_one_voice_among_the_silent_is_enough() -> None:
     found = observer()
     found.listen([(BEAT, at(0)), (BEAT, at(0)), (BEAT, at(490))], at(500))
@@ -77,9 +85,9 @@ def test_one_voice_among_the_silent_is_enough() -> None:
 def test_a_clock_that_is_set_back_takes_the_warm_up_with_it() -> None:
     found = observer()
     found.was_blind(at(5000), at(5100))
-    found.set_back(at(5110) - at(110))
+    found.set_back(at(5110) - at(110), at(110))
     assert spells(found, 110, 159, 160) == ["degraded", "degraded", "ok"]
     assert found.blind_from == at(0)
     found.listen([(BEAT, at(200)), (BEAT, at(205))], at(235))
-    found.set_back(at(236) - at(36))
+    found.set_back(at(236) - at(36), at(36))
     assert spells(found, 36, 334, 335) == ["degraded", "degraded", "ok"]

@@ -212,6 +212,26 @@ def test_a_restart_after_the_clock_was_set_back_hears_and_tells_what_comes_from_
     assert document["status"] == "completed"
 
 
+def test_a_clock_that_is_set_back_lets_nothing_be_missed_nor_a_wrong_verdict_stay(scene: Scene) -> None:
+    scene.commit("dispatch", 0, 0, AGENT="worker")
+    scene.evaluate(1)
+    verdicts, _ = scene.evaluate(3605)  # of an hour that nobody lived
+    assert verdicts["r"].abnormal
+    scene.commit("dispatch", 3606, 3606, "under way", AGENT="worker")  # visible after the step only
+    scene.tick.set_back(3600 * SECOND, scene.at(7))
+    scene.commit("dispatch", 6.5, 6.5, "after", AGENT="worker")
+    scene.received = scene.at(7)
+    verdicts, _ = scene.evaluate(7)
+    assert {run: verdict.status for run, verdict in verdicts.items()} == dict.fromkeys(
+        ("r", "under way", "after"), "active"
+    )
+    due = verdicts["after"].next_due
+    assert due is not None
+    assert due < scene.at(120)
+    assert "under way" in scene.evaluate(8)[0]  # for a minute nobody knows what is still under way
+    assert "under way" not in scene.evaluate(67)[0]
+
+
 def test_no_owner_and_the_empty_owner_are_one(scene: Scene) -> None:
     scene.commit("dispatch", 0, 0, "a", AGENT="worker")
     scene.commit("dispatch", 0, 1, "b", AGENT="worker", OWNER="")

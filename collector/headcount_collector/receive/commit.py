@@ -17,6 +17,11 @@ from headcount_collector.store.errors import StoreError
 
 log = logging.getLogger(__name__)
 
+_SET_BACK_AFTER = 1_000_000_000
+"""Nanoseconds; a clock that is less behind the last commit's time is only being kept right."""
+_FORMER_TIME_S = 15.0
+"""So long commits go on with the time of before a step back."""
+
 
 class Commits(Protocol):
     """What the committer needs of a store."""
@@ -62,6 +67,7 @@ class GroupCommitter:
         linger_s: float = 0.08,
         gap_s: float = 0.01,
         clock_ns: Callable[[], int] = time.time_ns,
+        steady_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
         self._counters = counters
@@ -72,6 +78,8 @@ class GroupCommitter:
         self._linger_s = linger_s
         self._gap_s = gap_s
         self._clock_ns = clock_ns
+        self._steady_s = steady_s
+        self._set_back_at_s: float | None = None
         self._queue: FairQueue[_Waiting] = FairQueue(queue_bytes, queue_requests)
         self._at_work = 0
         self._expected, self._until_s = 0, 0.0
@@ -196,7 +204,7 @@ class GroupCommitter:
 
     def _write(self, group: list[_Waiting]) -> None:
         with self._changed:
-            received_ns = self._received_ns = max(self._clock_ns(), self._received_ns + 1)
+            received_ns = self._received_ns = self._moment()
             self._under_way.add(received_ns)
         began_s = time.monotonic()
         try:
@@ -205,6 +213,23 @@ class GroupCommitter:
             self._answer(group, received_ns, took_s)
         finally:
             self._tell(received_ns)
+
+    def _moment(self) -> int:
+        """Return the time of a new commit: later than the last one's, unless the clock was set back."""
+        now = self._clock_ns()
+        if now > self._received_ns:
+            self._set_back_at_s = None
+            return now
+        if self._received_ns - now > _SET_BACK_AFTER:
+            # For a while what comes was dated before the step: by the new time it would have come before it happened.
+            if self._set_back_at_s is None:
+                self._set_back_at_s = self._steady_s()
+            if self._steady_s() - self._set_back_at_s > _FORMER_TIME_S:
+                self._set_back_at_s = None
+                while now in self._under_way:
+                    now += 1
+                return now
+        return self._received_ns + 1
 
     def _answer(self, group: list[_Waiting], received_ns: int, took_s: float) -> None:
         self._counters.committed(self._signal, sum(waiting.spans for waiting in group), received_ns, took_s)

@@ -51,13 +51,19 @@ class Observer:
             self._degraded_from, self.blind_from = until, since
         self.warm_at = min(until + self._warm_up_ns, self._degraded_from + LONGEST_STRETCH)
 
-    def set_back(self, step_ns: int) -> None:
-        """Hear that the clock was set back: what was to last a minute lasts no longer for it."""
+    def set_back(self, step_ns: int, now: int) -> None:
+        """Hear that the clock was set back and is `now`: what was to last a minute lasts no longer for it."""
+        self.sleeps = [sleep for sleep in self.sleeps if sleep[1] <= now]
+        self.outages = [outage for outage in self.outages if outage[1] <= now]
         self.warm_at -= step_ns
         self.blind_from -= step_ns
         self._degraded_from -= step_ns
         if self._silent_from is not None:
             self._silent_from -= step_ns
+
+    def doubt(self, since: int) -> None:
+        """Trust no silence since then before it is warm: what was heard meanwhile is dated later than now."""
+        self.blind_from = min(self.blind_from, since)
 
     def listen(self, beats: Iterable[tuple[int, int]], now: int) -> None:
         """Take in the keep-alives of the producers with open runs, each (interval, last heard).
@@ -66,7 +72,9 @@ class Observer:
         than of them; a lone one that falls silent is a finding.
         """
         lost = [last + MISSED * interval for interval, last in beats]
-        silent = len(lost) >= 2 and max(lost) <= now
+        # Who was lost long before the last one is a finding of its own, and no witness that nothing is heard.
+        at_once = sum(moment > max(lost) - LONGEST_STRETCH for moment in lost)
+        silent = at_once >= 2 and max(lost) <= now
         if silent and self._silent_from is None:
             self._silent_from = max(lost)
             if not self.degraded(now):

@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from headcount_collector.judge.policy import SECOND, Policy
+from headcount_collector.judge.words import span
 from headcount_collector.store.client import Store
 from headcount_collector.store.errors import StoreError
+from headcount_collector.watch.clock import HostClock
 from headcount_collector.watch.documents import rfc3339
 from headcount_collector.watch.index import WatchIndex
 from headcount_collector.watch.listener import TickListener
@@ -58,6 +60,8 @@ class Watch:
         self._listeners = tuple(listeners)
         self._tick_ns = round(tick_s * SECOND)
         self._committed = 0
+        self._noticed = 0
+        self._clock = HostClock(*_clocks())
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="headcount-watch", daemon=True)
         self._last: TickReport | None = None
@@ -85,6 +89,9 @@ class Watch:
 
     def notice(self, received_ns: int) -> None:
         """Tell that everything received up to this moment is committed."""
+        if received_ns > time.time_ns() + SECOND:
+            return  # begun before the clock was set back: the tick finds it by its former time
+        self._noticed = received_ns
         self._committed = max(self._committed, received_ns)
 
     @property
@@ -105,19 +112,10 @@ class Watch:
 
     def _run(self) -> None:
         due = time.monotonic_ns()
-        slept = _asleep_ns()
-        before = time.time_ns()
+        self._clock = HostClock(*_clocks())
         while not self._stop.is_set():
-            now = time.time_ns()
             late = max(0, time.monotonic_ns() - due)
-            sleeping = _asleep_ns() - slept
-            if sleeping > SECOND:
-                self.tick.observer.was_blind(before, now, asleep=True)
-            elif now < before:
-                self.tick.observer.set_back(before - now)
-            elif now - before > OUTAGE_AFTER + self._tick_ns:
-                self.tick.observer.was_blind(before, now)
-            slept, before = slept + sleeping, now
+            self._look_at_the_clock()
             if self._may_judge():
                 self._evaluate(time.time_ns(), late)
             due += self._tick_ns
@@ -126,6 +124,18 @@ class Watch:
                 due -= wait
                 wait = 0
             self._stop.wait(wait / SECOND)
+
+    def _look_at_the_clock(self) -> None:
+        now, steady, slept = _clocks()
+        passed = self._clock.look(now, steady, slept, late_after=OUTAGE_AFTER + self._tick_ns)
+        if passed.set_back:
+            log.warning("the clock was set back by %s", span(passed.set_back))
+            self.tick.set_back(passed.set_back, now)
+            self._committed = self._noticed if self._noticed <= now else self._committed - passed.set_back
+        if passed.blind:
+            self.tick.observer.was_blind(*passed.blind, asleep=passed.asleep)
+            if passed.set_back:
+                self.tick.observer.doubt(now - passed.set_back)
 
     def _may_judge(self) -> bool:
         if not self._leads():
@@ -168,9 +178,9 @@ class Watch:
         log.error("evaluation failed; it is tried again in the next tick", exc_info=error)
 
 
-def _asleep_ns() -> int:
-    """Return how long this host has slept since it booted, where the system tells."""
+def _clocks() -> tuple[int, int, int]:
+    """Return the wall clock, a clock that is never set, and how long this host has slept, where the system tells."""
+    steady = time.monotonic_ns()
     boottime = getattr(time, "CLOCK_BOOTTIME", None)
-    if boottime is None:
-        return 0
-    return time.clock_gettime_ns(boottime) - time.monotonic_ns()
+    slept = 0 if boottime is None else time.clock_gettime_ns(boottime) - steady
+    return time.time_ns(), steady, slept

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from headcount_collector.derive.loader import FactsLoader, RunKey
@@ -21,6 +21,8 @@ from headcount_collector.watch.verdicts import Evaluation, Transition, VerdictSt
 
 _LATE_AFTER = 5 * SECOND
 _LOADED_AT_ONCE = 2000
+_STEP_SETTLES = 60 * SECOND
+_FOREVER = 2**63 - 1
 _WRITTEN_AFTER = OUTAGE_AFTER // 2
 """So long an evaluation without a verdict may wait for its record: a restart takes the last record for the last look."""
 
@@ -50,6 +52,7 @@ class Tick:
         self.index = WatchIndex()
         self.observer = Observer(policy.default.warm_up)
         self._read_until = 0
+        self._before_step: tuple[int, int] | None = None
         self._last_at = 0
         self._version = 0
         self._held: set[Key] = set()
@@ -85,6 +88,19 @@ class Tick:
             )
             self.index.known[seen.session, seen.run] = known
 
+    def set_back(self, step_ns: int, now: int) -> None:
+        """Hear that the clock was set back and is `now`: all that is watched is judged again by it.
+
+        What is received from now on is dated before what was received until now. News of before the step that were
+        not read yet are looked for by their own dates for a while, since a commit may have been under way.
+        """
+        self._before_step = (self._read_until, now + _STEP_SETTLES)
+        self.observer.set_back(step_ns, now)
+        self._read_until -= step_ns
+        self._last_at -= step_ns
+        for key, known in self.index.known.items():
+            self.index.known[key] = replace(known, next_due=0)
+
     def look_again(self, keys: Collection[Key]) -> None:
         """Have runs judged in the next evaluation, though nothing may have changed and nothing be due."""
         for seen in self.verdicts.watched(list(keys)) if keys else ():
@@ -111,7 +127,7 @@ class Tick:
                 gc.enable()
 
     def _evaluate(self, at: int, read_until: int, late_ns: int, began: int) -> TickReport:
-        changed = self._changed(read_until)
+        changed = self._changed(read_until, at)
         due = {*self.index.due(at), *(() if self.observer.degraded(at) else self._held)}
         asked = {*changed, *due}
         facts = dict(self._load(asked))
@@ -169,15 +185,16 @@ class Tick:
                 self.index.hear(key, known)
         self.observer.listen(self.index.keepalives(), at)
 
-    def _changed(self, read_until: int) -> set[Key]:
-        if read_until <= self._read_until:
-            return set()
-        touched = self._loader.changed(self._read_until - self._overlap_ns, read_until)
+    def _changed(self, read_until: int, at: int) -> set[Key]:
         runs: set[Key] = set()
-        for session, run in touched.runs:
-            runs.add((session, run))
-        for session, owner in touched.owners:
-            runs |= self.index.of_owner(session, owner)
+        for after, until in self._to_read(read_until, at):
+            touched = self._loader.changed(after, until)
+            for session, run in touched.runs:
+                runs.add((session, run))
+            for session, owner in touched.owners:
+                runs |= self.index.of_owner(session, owner)
+        if not runs:
+            return set()
         resolved = self._loader.resolve([RunKey(*key) for key in runs])
         aliases = {(key.session, key.run) for key, target in resolved.items() if key != target}
         stale = [key for key in aliases if key in self.index.known]
@@ -187,6 +204,17 @@ class Tick:
             for key in stale:
                 self.index.drop(key)
         return {(target.session, target.run) for target in resolved.values()}
+
+    def _to_read(self, read_until: int, at: int) -> Iterator[tuple[int, int]]:
+        """Yield (after, until) of the receiver's times from which news are to be read."""
+        if read_until > self._read_until:
+            yield self._read_until - self._overlap_ns, read_until
+        if self._before_step is not None:
+            former, until = self._before_step
+            if at < until:
+                yield former, _FOREVER
+            else:
+                self._before_step = None
 
     def _load(self, keys: Collection[Key]) -> dict[Key, Facts]:
         """Load facts, whole sessions together and no more than a few thousand runs at a time."""
@@ -201,7 +229,7 @@ class Tick:
     def _judge(self, keys: Collection[Key], facts: dict[Key, Facts], at: int) -> dict[Key, Verdict]:
         surroundings = Surroundings(facts, self._policy, at)
         verdicts: dict[Key, Verdict] = {}
-        for key in keys:
+        for key in sorted(keys):  # in an order that does not hang on how names are hashed
             if key not in facts:
                 continue
             known, slept = without_sleep(surroundings.of(key), self.observer.sleeps)

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import io
+import re
+from collections.abc import Iterator
 from dataclasses import replace
+from importlib.metadata import entry_points
+from typing import Any
 
 import pytest
+import typer
 from rich.console import Console, RenderableType
+from rich.text import Text
 
 from headcount_collector.cli.run import page_of_run
 from headcount_collector.cli.runs import page_of_runs
@@ -187,3 +193,28 @@ def test_the_demo_notes_what_turned_and_what_was_missed() -> None:
     lines = [line.plain for line in seen.log]
     assert any("lost-delivery is now ✓ recovered" in line for line in lines)
     assert any("zero-tools: zero progress" in line for line in lines)
+
+
+def test_the_page_of_a_run_says_what_would_change_it_though_nothing_is_wrong() -> None:
+    right = whole(replace(RUN, would_change=("the child's end", "a dismissal"), outcome="ok"))
+    text = shown(page_of_run(right, NOW), 120)
+    assert "would change it: the child's end, or a dismissal" in text
+    assert re.search(r"ended +ok *$", text, re.MULTILINE)
+
+
+def _texts(command: Any) -> Iterator[str]:
+    yield command.help or ""
+    for parameter in command.params:
+        yield getattr(parameter, "help", "") or ""
+    for below in getattr(command, "commands", {}).values():
+        yield from _texts(below)
+
+
+def test_no_word_of_any_help_is_taken_for_markup() -> None:
+    app = typer.Typer()
+    for found in entry_points(group="headcount.commands"):
+        found.load()(app)
+    texts = list(_texts(typer.main.get_command(app)))
+    assert len(texts) > 100
+    for text in texts:
+        assert Text.from_markup(text).plain == text.replace("\\[", "["), text

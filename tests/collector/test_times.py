@@ -95,6 +95,7 @@ def test_times_is_a_table_with_what_remains_without_idling(running: Running) -> 
         "reviewer 2 3m 20s 1m 20s 40s 1m 20s 2m 20s",
         "finder 1 1m 40s 40s 20s 30s 10s 1m 10s",
         "all of these 3 5m 2m 1m 1m 30s 30s 3m 30s",
+        "1 open run counted until last judged, at 2026-11-30 00:55:00 or later",
     ]
 
 

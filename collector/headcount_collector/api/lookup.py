@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 from headcount_collector.api.collector import Collector
 from headcount_collector.api.problems import Problem
+from headcount_collector.judge.facts import Facts
 from headcount_collector.watch.documents import Document
+from headcount_collector.watch.present import present
 
 
 def run_named(collector: Collector, run: str, session: str | None = None) -> Document:
@@ -20,3 +24,9 @@ def run_named(collector: Collector, run: str, session: str | None = None) -> Doc
             runs=[{"session": other["session"], "run": other["run"]} for other in found],
         )
     return found[0]
+
+
+def present_of(collector: Collector, document: Document, facts: Facts | None) -> Document:
+    """Return the document of a run with what grows with time alone as it is now."""
+    sleeps = collector.watch.tick.observer.sleeps
+    return present(document, facts, collector.settings.judged_by, sleeps, time.time_ns())

@@ -8,10 +8,11 @@ from fastapi import APIRouter, Depends, Query
 
 from headcount_collector.api.filters import Mode, Severity, Status, filters_beside
 from headcount_collector.api.health import Running
-from headcount_collector.api.lookup import run_named
+from headcount_collector.api.lookup import present_of, run_named
 from headcount_collector.api.sessions import groups_document
 from headcount_collector.watch.documents import Document
-from headcount_collector.watch.timeline import timeline_of
+from headcount_collector.watch.recording import facts_of
+from headcount_collector.watch.timeline import timeline
 
 __all__ = ["Mode", "Severity", "Status", "routes"]
 
@@ -39,13 +40,16 @@ def list_runs(
 
 @routes.get("/runs/{run:path}")
 def show_run(run: str, collector: Running, session: str | None = None) -> Document:
-    """Show one run, by its id or any other name of it, with its timeline and what was believed of it when."""
+    """Show one run, by its id or any other name of it, with its timeline and what was believed of it when.
+
+    The time account of an open run, and ages in words, are as of now; all else as of `judged_at`.
+    """
     document = run_named(collector, run, session)
-    key = document["session"], document["run"]
+    facts = facts_of(collector.store, document)
     return {
-        **document,
-        "timeline": timeline_of(collector.store, *key),
-        "transitions": collector.verdicts.transitions(*key),
+        **present_of(collector, document, facts),
+        "timeline": [] if facts is None else timeline(facts),
+        "transitions": collector.verdicts.transitions(document["session"], document["run"]),
     }
 
 

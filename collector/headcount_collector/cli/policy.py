@@ -68,10 +68,10 @@ def _table(found: dict[str, Any]) -> Table:
 @told
 def check(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A headcount.toml, or a file with a [policy].")
+        Path, typer.Argument(metavar="FILE", help=r"A headcount.toml, or a file with a \[policy].")
     ],
 ) -> None:
-    """Say whether the [policy] of a file can be used, and what in it contradicts itself."""
+    r"""Say whether the \[policy] of a file can be used, and what in it contradicts itself."""
     try:
         found = Policy.from_mapping(read_policy_table(file, str(file)))
     except PolicyError as error:

@@ -49,7 +49,7 @@ def replay(
     policy: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Judge by the [policy] of this TOML file instead of each file's own."
+            metavar="FILE", help=r"Judge by the \[policy] of this TOML file instead of each file's own."
         ),
     ] = None,
     begin: Annotated[

@@ -106,8 +106,9 @@ def _identity(document: Document, now: int) -> Table:
         "work": f"{_count(document['tool_calls'], 'tool call')}, {_count(document['output_tokens'], 'output token')}",
         "time": account_in_words(document["account"]) if document["account"]["total_s"] else "",
         "in flight": localised(", ".join(document["in_flight"])),
-        "ended": _moment(document["ended_at"], now)
-        + (f", {document['outcome']}" if document["outcome"] else ""),
+        "ended": ", ".join(
+            word for word in (_moment(document["ended_at"], now), document["outcome"]) if word
+        ),
         "completion received": _moment(receipts["completionReceivedAt"], now)
         + (f", by {receipts['resultSource']}" if receipts["resultSource"] else ""),
         "forwarded to owner": {True: "yes", False: "no", None: ""}[receipts["forwardedToMain"]],
@@ -151,6 +152,8 @@ def _timeline(document: Document) -> Table:
 
 def _missing(document: Document, now: int) -> Iterator[Text]:
     if document["abnormal_since"] is None:
+        if document["would_change"]:
+            yield Text("  would change it: " + ", or ".join(document["would_change"]), style="dim")
         return
     wanted = [line for line in document["would_change"] if line != "a dismissal"]
     since = document["abnormal_since"]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from headcount_collector.cli.client import Client
 from headcount_collector.cli.console import out, print_json, told
 from headcount_collector.cli.options import Config, Json, Url
+from headcount_collector.cli.words import clock
 from headcount_collector.judge.policy import SECOND
 from headcount_collector.judge.words import span
 from headcount_collector.settings import load_settings
@@ -68,7 +69,12 @@ def table_of_accounts(found: dict[str, Any]) -> RenderableType:
     if len(accounts) > 1:
         sums = [_length(sum(account[part] for account in accounts)) for part in _PARTS]
         table.add_row("all of these", str(sum(account["runs"] for account in accounts)), *sums, style="bold")
-    return table
+    opened = sum(account["open"] for account in accounts)
+    if not opened:
+        return table
+    oldest = min(account["as_of"] for account in accounts if account["open"])
+    said = f"{opened} open {'run' if opened == 1 else 'runs'} counted until last judged, at {clock(oldest)} or later"
+    return Group(table, Text(said, style="dim"))
 
 
 def account_in_words(account: dict[str, Any]) -> str:

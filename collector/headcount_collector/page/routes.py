@@ -15,7 +15,7 @@ from headcount_collector.api.actions import Dismissal, dismiss
 from headcount_collector.api.collector import Collector
 from headcount_collector.api.details import evidence_of
 from headcount_collector.api.health import Running
-from headcount_collector.api.lookup import run_named
+from headcount_collector.api.lookup import present_of, run_named
 from headcount_collector.api.observer import agents_of, observer_of, policy_of
 from headcount_collector.api.runs import Mode, Severity, Status
 from headcount_collector.api.sessions import session_of
@@ -216,6 +216,7 @@ def show_run(
     document = run_named(collector, run, session)
     key = document["session"], document["run"]
     facts = facts_of(collector.store, document)
+    document = present_of(collector, document, facts)
     course = course_of(collector.store, document, facts, collector.settings.judged_by, time.time_ns())
     records = evidence_of(collector, document, _EVIDENCE, offset) if evidence else None
     base = _base(request, evidence="true")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from headcount_collector.derive.loader import FactsLoader, RunKey
 from headcount_collector.judge.facts import Facts, Result
 from headcount_collector.judge.policy import SECOND
 from headcount_collector.judge.progress import own_progress
 from headcount_collector.judge.words import span
-from headcount_collector.store.client import Store
 from headcount_collector.watch.documents import Document, rfc3339
 
 _STRETCH = 60 * SECOND
@@ -17,13 +15,6 @@ _STRETCH = 60 * SECOND
 
 Entry = tuple[int, str, str]
 """(moment, event, text)."""
-
-
-def timeline_of(store: Store, session: str, run: str) -> list[Document]:
-    """Return what happened to one run, oldest first: `at`, `event`, `text`. Empty where nothing is known."""
-    key = RunKey(session, run)
-    facts = FactsLoader(store).load([key]).get(key)
-    return [] if facts is None else timeline(facts)
 
 
 def timeline(facts: Facts) -> list[Document]:
@@ -52,7 +43,7 @@ def _launching(facts: Facts) -> Iterator[Entry]:
     if dispatch is not None:
         text = f"dispatched to {dispatch.agent or 'an agent'} ({dispatch.mode}) by {dispatch.owner or 'the root owner'}"
         if dispatch.expected_ns is not None:
-            text += f", expected within {span(dispatch.expected_ns)}"
+            text += f", expected within {span(round(dispatch.expected_ns, -9))}"
         if dispatch.max_runtime_ns is not None:
             text += f", at most {span(dispatch.max_runtime_ns)}"
         yield dispatch.at, "dispatch", text

@@ -279,19 +279,23 @@ class VerdictStore:
     def accounts(
         self, by: str, filters: Mapping[str, str] | None = None, *, limit: int = 200
     ) -> list[Document]:
-        """Return where the time went, summed by one of ACCOUNTS_BY, the longest first; seconds."""
+        """Return where the time went, summed by one of ACCOUNTS_BY, the longest first; seconds.
+
+        Of `open` runs it is known until they were last judged: `as_of` is when that was the longest ago.
+        """
         where, parameters = _where(filters or {})
         parts = ", ".join(f"sum({part}_s)" for part in ACCOUNT_PARTS)
         rows = self._store.query(
-            f"SELECT {ACCOUNTS_BY[by]} AS name, count(), {parts} FROM verdict FINAL"
+            f"SELECT {ACCOUNTS_BY[by]} AS name, count(), countIf(is_open) AS open,"
+            f" toUnixTimestamp64Nano(minIf(judged_at, is_open)), {parts} FROM verdict FINAL"
             f" WHERE {where} AND dispatched_at > toDateTime64(0, 9)"
             " GROUP BY name ORDER BY sum(total_s) DESC, name LIMIT {limit:UInt32}",
             {**parameters, "limit": limit},
         )
         return [
-            {by: name, "runs": runs}
+            {by: name, "runs": runs, "open": opened, "as_of": rfc3339(as_of) if opened else None}
             | {f"{part}_s": round(spent, 3) for part, spent in zip(ACCOUNT_PARTS, sums, strict=True)}
-            for name, runs, *sums in rows
+            for name, runs, opened, as_of, *sums in rows
         ]
 
     def sessions(self, *, open_only: bool = True, limit: int = 1000) -> list[str]:
@@ -325,7 +329,7 @@ def member_of(document: Document) -> Member:
         counts=group["counts"],
         remaining=group["remaining"],
         undelivered=group["undelivered"],
-        open=document["status"] not in (COMPLETED, RECOVERED),
+        open=document["status"] not in (COMPLETED, RECOVERED) and document["ended_at"] is None,
         owner_gone=group["owner_gone"],
     )
 

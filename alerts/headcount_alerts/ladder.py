@@ -284,6 +284,8 @@ class Ladder:
             return "notified" if now >= incident.not_before else None
         if self._severity(incident) != "page" or not incident.next_step_at or now < incident.next_step_at:
             return None
+        if self._is_covered(incident, now, "page"):
+            return None
         return "reminded" if incident.level == "notified" else "escalated"
 
     def _why(self, incident: Incident, again: bool) -> str:
@@ -293,13 +295,19 @@ class Ladder:
         more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
         return ("still unacknowledged; " if again else "") + "; ".join(wrong[:3]) + more
 
-    def _is_covered(self, incident: Incident, now: int) -> bool:
-        """Tell whether an acknowledgement stands for everything that is wrong; the ladder goes on when it ends."""
+    def _is_covered(self, incident: Incident, now: int, least: str = "info") -> bool:
+        """Tell whether an acknowledgement stands for everything that is wrong, of a severity of `least` and above.
+
+        The ladder goes on when it ends. Only a page runs it: a warning that joins is told, and brings back no page that
+        somebody is on.
+        """
         ack = incident.acknowledgement
         if ack is None or now >= ack.until:
             return False
         return all(
-            RANK[severity] <= RANK[ack.covers.get(number)] for number, severity in self._to_cover(incident)
+            RANK[severity] <= RANK[ack.covers.get(number)]
+            for number, severity in self._to_cover(incident)
+            if RANK[severity] >= RANK[least]
         )
 
     def _to_cover(self, incident: Incident) -> Iterator[tuple[str, str]]:
@@ -363,7 +371,7 @@ class Ladder:
             yield incident.again_at
         if incident.next_step_at and not (incident.paused or incident.fleet):
             ack = incident.acknowledgement
-            rests = ack.until if ack is not None and self._is_covered(incident, self._now) else 0
+            rests = ack.until if ack is not None and self._is_covered(incident, self._now, "page") else 0
             yield max(incident.next_step_at, rests)
 
     def _is_due(self, incident: Incident, now: int) -> bool:

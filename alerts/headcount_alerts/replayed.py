@@ -62,7 +62,7 @@ class ReplayedAlerts:
         incident = self._ladder.find(session, owner)
         if incident is None:
             raise UnknownIncident(
-                f"an ack at {at_ns}: {owner or 'the root owner'} of {session!r} has no incident"
+                f"there is nothing to acknowledge: {owner or 'the root owner'} of session {session!r} has no incident by now"
             )
         self._note(self._ladder.acknowledge(incident, str(body.get("by", "")), at_ns))
 

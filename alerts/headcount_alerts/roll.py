@@ -167,6 +167,9 @@ class Roll:
         there.told = max(there.told, 1 if incident.told else 0)
         if LEVELS.index(incident.level) > LEVELS.index(there.level):
             there.level, there.next_step_at = incident.level, incident.next_step_at
+            if there.paused and not incident.paused:  # the ladder that comes is under way, and stays so
+                there.paused = False
+                self.say(there, now, "resumed", f"{', '.join(runs)} is owed here now")
         if RANK[incident.severity] > RANK[there.severity]:
             there.severity = incident.severity
         for key in keys:

@@ -20,6 +20,11 @@ RULES: dict[str, tuple[str, str, Steps]] = {
         "",
         [(130, "notified"), (730, "reminded"), (1330, "escalated"), (2601, "closed")],
     ),
+    "an acknowledgement covers a page though a warning joins": (
+        "266-a-warning-does-not-undo-an-acknowledgement",
+        "lead",
+        [(10, "notified"), (40, "notified")],
+    ),
     "again each re_escalate while nobody acknowledges": (
         "260-said-again-while-nobody-answers",
         "",

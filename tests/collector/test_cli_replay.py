@@ -41,6 +41,38 @@ def test_a_check_fails_and_names_the_line_where_it_does_not(tmp_path: Path) -> N
     assert document["runs"][0]["run"] == "r1"
 
 
+def written(folder: Path, *lines: object, **header: object) -> str:
+    file = folder / "f.jsonl"
+    first = {"replay": 1, "t0": "2026-01-01T00:00:00Z", "tick_s": 1, "until_s": 5, **header}
+    file.write_text("".join(json.dumps(line) + "\n" for line in (first, *lines)))
+    return str(file)
+
+
+def test_a_run_of_two_sessions_is_expected_by_its_session(tmp_path: Path) -> None:
+    told = [{"at": 0, "event": "dispatch", "run": "r", "session": session} for session in ("s1", "s2")]
+    told.append({"at": 1, "event": "dismiss", "run": "r", "session": "s2"})
+    expected = [
+        {"at": 2, "expect": {"run": "r", "session": "s1", "status": "active"}},
+        {"at": 2, "expect": {"run": "r", "session": "s2", "status": "completed"}},
+    ]
+    assert headcount("replay", "--check", written(tmp_path, *told, *expected)).exit_code == 0
+    result = headcount(
+        "replay", "--check", written(tmp_path, *told, {"at": 2, "expect": {"run": "r", "status": "active"}})
+    )
+    assert result.exit_code == 1
+    assert "run r: session is one of s1, s2, expected given" in result.output
+
+
+def test_what_a_replay_cannot_do_is_said_with_its_line(tmp_path: Path) -> None:
+    result = headcount("replay", written(tmp_path, {"at": 1, "ack": {"session": "s1", "owner": "lead"}}))
+    assert result.exit_code != 0
+    said = " ".join(result.output.split())
+    assert "f.jsonl:2: there is nothing to acknowledge: lead of session 's1' has no incident by now" in said
+    result = headcount("replay", written(tmp_path, policy={"expcted": "5s"}))
+    assert result.exit_code != 0
+    assert "f.jsonl: the header's policy: " in " ".join(result.output.split())
+
+
 def test_a_replay_tells_of_incidents_with_every_decision_and_step() -> None:
     ladder = str(CASES / "50-notify-remind-escalate.jsonl")
     (incident,) = json.loads(headcount("replay", "--json", ladder).output)["replays"][0]["incidents"]

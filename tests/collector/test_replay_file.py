@@ -362,6 +362,7 @@ def test_expectations_are_read() -> None:
         ({"at": 1, "expect": {"group": {"owner": ""}}}, "needs the key 'session'"),
         ({"at": 1, "expect": {"incident": {"owner": ""}}}, "needs the key 'state'"),
         ({"at": 1, "expect": {"run": "r1"}, "note": "x"}, "unknown key 'note'"),
+        ({"at": 1, "collector": "up"}, "the collector is up already"),
     ],
 )
 def test_what_is_wrong_is_refused_with_file_line_and_way_out(line: object, said: str) -> None:
@@ -426,3 +427,8 @@ def test_any_line_is_read_or_refused_with_our_error(found: list[object]) -> None
 @given(st.integers(0, 2**62))
 def test_a_moment_survives_its_text(at_ns: int) -> None:
     assert moment_ns(moment_text(at_ns)) == at_ns
+
+
+def test_a_collector_that_is_down_goes_down_no_further() -> None:
+    message = complaint({"at": 0, "collector": "down"}, {"at": 1, "collector": "down"})
+    assert message == "f.jsonl:3: the collector is down already, since line 2"

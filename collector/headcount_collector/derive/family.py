@@ -165,7 +165,11 @@ class Family:
         one = self.kin.get(run)
         if one is None:
             return {}
-        explicit = {other for other in self._superseders.get(run, ()) if other != run}
+        explicit = {
+            other
+            for other in self._superseders.get(run, ())
+            if other != run and self._order(other) > self._order(run)
+        }
         alike = set(self._by_prompt.get(one.prompt_digest, ()) if one.prompt_digest else ())
         for key in one.children:
             alike.update(self._by_child[key])

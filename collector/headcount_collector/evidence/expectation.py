@@ -84,6 +84,7 @@ def _signals(value: object, key: str) -> tuple[str, ...]:
 
 _RUN: dict[str, _Read] = {
     "run": fields.text,
+    "session": fields.text,
     "status": _word(STATUSES),
     "class": _word(CLASSES),
     "leaning": _word(LEANINGS),
@@ -150,4 +151,4 @@ def _read(
 def _require(body: Mapping[str, object], needed: tuple[str, ...], kind: str) -> None:
     for key in needed:
         if key not in body:
-            raise LineError(f"the expectation of a {kind} needs the key {key!r}")
+            raise LineError(f"an expectation of kind {kind} needs the key {key!r}")

@@ -119,6 +119,7 @@ def parse_replay(lines: Iterable[str], name: str, *, capture_content: bool = Fal
     header: Header | None = None
     items: list[Item] = []
     last_ns, number = 0, 0
+    down_since: int | None = None
     for number, content in enumerate(lines, start=1):
         if not content.strip():
             continue
@@ -134,6 +135,8 @@ def parse_replay(lines: Iterable[str], name: str, *, capture_content: bool = Fal
                     f"'at' is {values['at']!r}, earlier than the line before; sort the lines by 'at', "
                     "and give what happened earlier a 'time'"
                 )
+            if isinstance(item, Control) and item.kind == "collector":
+                down_since = _down_since(item, down_since)
         except LineError as error:
             raise ReplayFileError(name, number, str(error)) from None
         last_ns = item.at_ns
@@ -141,6 +144,17 @@ def parse_replay(lines: Iterable[str], name: str, *, capture_content: bool = Fal
     if header is None:
         raise ReplayFileError(name, number, 'is empty; the first line must be the header, {"replay": 1, …}')
     return ReplayFile(name, header, tuple(items))
+
+
+def _down_since(control: Control, down_since: int | None) -> int | None:
+    """Return the line from which on the collector is down, None while it is up."""
+    if control.body["state"] == "up":
+        if down_since is None:
+            raise LineError("the collector is up already; a line with 'down' comes before one with 'up'")
+        return None
+    if down_since is not None:
+        raise LineError(f"the collector is down already, since line {down_since}")
+    return control.line
 
 
 def _json(content: str) -> Mapping[str, object]:

@@ -68,7 +68,7 @@ def heirs_of_runs(members: Collection[Member]) -> dict[str, str]:
 
 
 def _heirs(members: Iterable[Member]) -> Mapping[str, str]:
-    """Map each owner whose own runs are all closed, or that is gone, to its own owner."""
+    """Map each owner that has ended in all its own runs, or that is gone, to its own owner."""
     serving: dict[str, list[Member]] = {}
     gone: set[str] = set()
     for member in members:

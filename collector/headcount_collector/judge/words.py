@@ -47,7 +47,8 @@ def in_flight(line: Timeline, now: int) -> tuple[str, ...]:
 def evidence_of(line: Timeline, finding: Finding, diagnosis: Diagnosis | None, now: int) -> tuple[str, ...]:
     """Return the rule that decided, and the facts with their times."""
     facts = line.facts
-    said = [f"rule {finding.rule}: {_rule(line, finding)}"]
+    before = None if finding.delivered_at is not None else _given_before(line, now)
+    said = [f"rule {finding.rule}: {_rule(line, finding, before)}"]
     if facts.dispatch is not None:
         said.append(
             f"dispatched {clock(facts.dispatch.at)}"
@@ -76,6 +77,8 @@ def evidence_of(line: Timeline, finding: Finding, diagnosis: Diagnosis | None, n
         said.append(f"completion received {clock(finding.received_at)}, not forwarded")
     if finding.delivered_at is not None:
         said.append(f"forwarded to the owner {clock(finding.delivered_at)}")
+    if before is not None:
+        said.append(f"forwarded to the owner {clock(before)}; it worked on after that")
     elsewhere = [f for f in line.forwards if f.forwarded and not line.to_owner(f) and f.at <= now]
     if elsewhere:
         said.append(
@@ -104,7 +107,12 @@ _LEANINGS = {
 }
 
 
-def _rule(line: Timeline, finding: Finding) -> str:
+def _given_before(line: Timeline, now: int) -> int | None:
+    """Return the last delivery that no longer counts, since the child worked on after it."""
+    return max((moment for moment in line.deliveries if moment <= now), default=None)
+
+
+def _rule(line: Timeline, finding: Finding, before: int | None) -> str:
     times = line.times
     if finding.rule == "1":
         return {
@@ -117,8 +125,11 @@ def _rule(line: Timeline, finding: Finding) -> str:
     if finding.rule == "2b":
         return f"delivered, and the owner has not taken it up within {span(times.consume)}"
     if finding.kind == "result":
+        grace = span(times.delivery_grace)
+        if before is not None:
+            return f"it worked on after its owner was given a result, and of that nothing was given within {grace}"
         held = "the harness holds a completion" if finding.rule == "7" else "it ended with a result"
-        return f"{held} that its owner was not given within {span(times.delivery_grace)}"
+        return f"{held} that its owner was not given within {grace}"
     if finding.kind == "nothing":
         return "it ended without a result, and its owner was not told"
     return {

@@ -50,9 +50,15 @@ def misses_of(expectation: Expectation, world: World, t0_ns: int) -> list[Miss] 
     at_s = (expectation.at_ns - t0_ns) / 1e9
     body = dict(expectation.body)
     if expectation.kind == "run":
-        found, subject = _run(str(body.pop("run")), world), f"run {expectation.body['run']}"
-        if found is None:
+        name, session = str(body.pop("run")), body.pop("session", None)
+        subject = f"run {name}" + ("" if session is None else f" in {session}")
+        named = _named(name, session, world)
+        if not named:
             return [Miss(expectation.line, at_s, subject, "run", "known", "unknown")]
+        if len(named) > 1:
+            sessions = sorted(verdict.session for verdict in named)
+            return [Miss(expectation.line, at_s, subject, "session", "given", f"one of {_shown(sessions)}")]
+        (found,) = named
         names = {signal.name for signal in found.signals}
         said = document_of(found)
         differences = [
@@ -84,11 +90,10 @@ def misses_of(expectation: Expectation, world: World, t0_ns: int) -> list[Miss] 
     return [Miss(expectation.line, at_s, subject, key, expected, got) for key, expected, got in differences]
 
 
-def _run(name: str, world: World) -> Verdict | None:
-    exact = [verdict for (_, run), verdict in world.verdicts.items() if run == name]
-    if exact:
-        return exact[0]
-    return next((verdict for verdict in world.verdicts.values() if name in verdict.names), None)
+def _named(name: str, session: object, world: World) -> list[Verdict]:
+    """Return the runs that an expectation may mean: those of this id, else the first that goes by the name."""
+    inside = [v for (where, _), v in sorted(world.verdicts.items()) if session is None or where == session]
+    return [v for v in inside if v.run == name] or [v for v in inside if name in v.names][:1]
 
 
 def _names(body: Mapping[str, object], key: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from headcount_collector.errors import HeadcountError
 from headcount_collector.evidence.claude_code import records_from_hook
 from headcount_collector.evidence.qwen_code import records_from_qwen_hook
 from headcount_collector.evidence.record import Record, export_request
@@ -64,6 +65,13 @@ class ReplayReport:
         return not self.misses
 
 
+def _policy_of(file: ReplayFile) -> Policy:
+    try:
+        return Policy.from_mapping(file.header.policy)
+    except HeadcountError as error:
+        raise ReplayError(f"{file.name}: the header's policy: {error}") from None
+
+
 class Replayer:
     """Replays files one after the other through one throw-away store, emptied after each."""
 
@@ -91,7 +99,7 @@ class Replayer:
     def replay(self, file: ReplayFile, policy: Policy | None = None) -> ReplayReport:
         """Replay a file under its own policy, or another, and check what it expects. Raises ReplayError."""
         try:
-            return _Run(self._store, file, policy or Policy.from_mapping(file.header.policy)).report()
+            return _Run(self._store, file, policy or _policy_of(file)).report()
         finally:
             for table in self._tables:
                 self._store.command(f"TRUNCATE TABLE `{table}`")
@@ -196,7 +204,10 @@ class _Run:
                 self._asleep_until = control.at_ns + length
                 self._tick.observer.was_blind(control.at_ns, self._asleep_until, asleep=True)
             elif self._listener is not None:
-                self._listener.control(control.kind, control.body, control.at_ns)
+                try:
+                    self._listener.control(control.kind, control.body, control.at_ns)
+                except HeadcountError as error:
+                    raise ReplayError(f"{self._file.name}:{control.line}: {error}") from None
             else:
                 self._report.unjudged[control.kind] = self._report.unjudged.get(control.kind, 0) + 1
 

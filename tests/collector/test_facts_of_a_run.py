@@ -349,6 +349,29 @@ def test_a_clock_that_runs_behind_is_corrected_once_three_records_show_it(log: L
     assert (child.offset_ns, seconds(child.last_at)) == (295 * SECOND, 95)
 
 
+def test_a_clock_that_ran_ahead_and_was_put_right_is_trusted_again(log: Log) -> None:
+    def beats(first: int, ahead: int) -> None:
+        for number in range(first, first + 5):
+            idle = {"event": "idle", "time": number + ahead, "producer": "c", "seq": number}
+            log.arrive(number, idle)
+
+    log.arrive(1, DISPATCH)
+    beats(60, 600)
+    assert [seconds(idle.at) for idle in log.facts().idles] == [60, 61, 62, 63, 64]
+    beats(130, 0)
+    facts = log.facts()
+    assert [seconds(idle.at) for idle in facts.idles] == [60, 61, 62, 63, 64, 130, 131, 132, 133, 134]
+    assert {producer.offset_ns for producer in facts.producers} == {0}
+
+
+def test_a_clock_that_runs_ahead_does_so_while_its_records_are_late(log: Log) -> None:
+    log.arrive(1, DISPATCH)
+    for number, late in ((60, 0), (61, 0), (62, 0), (130, 20), (131, 20), (132, 20)):
+        idle = {"event": "idle", "time": number + 600, "producer": "c", "seq": number}
+        log.arrive(number + late, idle)
+    assert [seconds(idle.at) for idle in log.facts().idles] == [60, 61, 62, 130, 131, 132]
+
+
 def test_the_same_record_three_times_is_one_record_to_the_clock(log: Log) -> None:
     log.arrive(1, DISPATCH)
     idle = {"event": "idle", "time": -240, "producer": "c", "seq": 1}

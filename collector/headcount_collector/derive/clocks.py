@@ -47,19 +47,21 @@ class Clocks:
         return self._clocks.get(producer, UNKNOWN)
 
     def at(self, producer: str, event_ns: int, received_ns: int) -> int:
-        """Return the moment of a record. One without a producer that comes from the future counts as of its arrival."""
+        """Return the moment of a record. One that comes from the future counts as of its arrival."""
         if producer:
-            clock = self._clocks.get(producer, UNKNOWN)
-            return event_ns + clock.offset_ns
+            event_ns += self._clocks.get(producer, UNKNOWN).offset_ns
         return min(event_ns, received_ns)
 
 
-def offset(lag_ns: int, records: int, skew_ns: int) -> int:
-    """Return what to add to a producer's event times, given its smallest arrival less event.
+def offset(lag_ns: int, latest_lag_ns: int, records: int, skew_ns: int) -> int:
+    """Return what to add to a producer's event times, given its smallest arrival less event, ever and of late.
 
     A clock that runs ahead shows in any record, since nothing arrives before it happened; one that runs behind
-    only in several, since one record may just be late.
+    only in several, since one record may just be late. One that ran ahead and no longer does was put right, or the
+    collector's was: else all that comes from then on would look old.
     """
+    if lag_ns < 0 and latest_lag_ns > lag_ns + skew_ns:
+        return min(latest_lag_ns, 0)
     if lag_ns < 0 or (records >= 3 and lag_ns > skew_ns):
         return lag_ns
     return 0
@@ -72,7 +74,13 @@ def read_clocks(store: Store, rows: Iterable[ProducerRow], skew_ns: int) -> Cloc
     clocks = {}
     for row in rows:
         late = row.producer.endswith(wire.READ_LATE)
-        shift = 0 if late else offset(row.lag_ns, row.records, skew_ns)
+        shift = (
+            0
+            if late
+            else offset(
+                row.lag_ns, row.latest_lag_ns if row.records >= 3 else row.lag_ns, row.records, skew_ns
+            )
+        )
         hole = after.get(row.producer)
         clocks[row.producer] = Clock(
             offset_ns=shift,

@@ -116,10 +116,11 @@ class CallRow(NamedTuple):
 
 
 class ProducerRow(NamedTuple):
-    """`blocks` are (block, how many of its 64 numbers came, the highest)."""
+    """`blocks` are (block, how many of its 64 numbers came, the highest); `latest_lag_ns` is of the latest with three records."""
 
     producer: str
     lag_ns: int
+    latest_lag_ns: int
     records: int
     last_ns: int
     keepalive_ms: int

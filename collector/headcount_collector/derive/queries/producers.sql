@@ -1,8 +1,9 @@
 -- The clocks and the numbering of these processes, in blocks of 64 numbers; these are told only where one is missing.
 SELECT
     producer,
-    min(lag_ns) AS lag_ns,
-    uniqUpToMerge(3)(records) AS records,
+    min(lag) AS lag_ns,
+    argMaxIf(lag, block, finalizeAggregation(seen) >= 3) AS latest_lag_ns,
+    uniqUpToMerge(3)(seen) AS records,
     max(last_ns) AS last_ns,
     max(keepalive_ms) AS keepalive_ms,
     max(export_interval_ms) AS export_interval_ms,
@@ -13,7 +14,7 @@ FROM
 (
     SELECT
         producer, block,
-        min(p.lag_ns) AS lag_ns, uniqUpToMergeState(3)(p.records) AS records,
+        min(p.lag_ns) AS lag, uniqUpToMergeState(3)(p.records) AS seen,
         bitCount(groupBitOr(p.numbers)) AS numbered, max(p.highest) AS highest, max(p.last_ns) AS last_ns,
         max(p.keepalive_ms) AS keepalive_ms, max(p.export_interval_ms) AS export_interval_ms
     FROM producer AS p

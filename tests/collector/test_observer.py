@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headcount_collector.judge.policy import SECOND
-from headcount_collector.watch.observer import LONGEST_STRETCH, Observer
+from headcount_collector.watch.observer import ASLEEP, AWAY, LONGEST_STRETCH, SET_BACK, UNHEARD, Observer
 
 T0 = 1_800_000_000 * SECOND
 BEAT = 10 * SECOND
@@ -40,7 +40,7 @@ def test_outage_upon_outage_degrades_for_five_minutes_at_most() -> None:
 def test_a_sleep_of_the_host_is_remembered_and_the_oldest_forgotten() -> None:
     found = observer()
     for number in range(120):
-        found.was_blind(at(1000 * number), at(1000 * number + 5), asleep=True)
+        found.was_blind(at(1000 * number), at(1000 * number + 5), ASLEEP)
     assert len(found.sleeps) == 100
     assert found.sleeps[-1] == (at(119_000), at(119_005))
 
@@ -91,3 +91,15 @@ def test_a_clock_that_is_set_back_takes_the_warm_up_with_it() -> None:
     found.listen([(BEAT, at(200)), (BEAT, at(205))], at(235))
     found.set_back(at(236) - at(36), at(36))
     assert spells(found, 36, 334, 335) == ["degraded", "degraded", "ok"]
+
+
+def test_what_kept_it_from_seeing_is_remembered_the_latest_first() -> None:
+    found = observer()
+    found.was_blind(at(0), at(20))
+    found.listen([(BEAT, at(0)), (BEAT, at(5))], at(200))
+    assert [(why, until) for why, _, until in found.history()] == [(UNHEARD, None), (AWAY, at(20))]
+    found.listen([(BEAT, at(210)), (BEAT, at(210))], at(211))
+    found.set_back(60 * SECOND, at(155))
+    (back, unheard, _) = found.history()
+    assert back == (SET_BACK, at(215), at(155))
+    assert (unheard[0], unheard[2]) == (UNHEARD, at(211))

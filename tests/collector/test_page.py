@@ -18,6 +18,7 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from headcount_collector.dashboard_urls import run_dashboard
+from headcount_collector.watch.observer import ASLEEP
 from tests.collector.page_evidence import HOSTILE, commit, hostile, record, story
 from tests.collector.running import Answer, Running, eventually, running_collector
 
@@ -276,7 +277,7 @@ def test_an_exported_run_is_judged_the_same_elsewhere(running: Running, tmp_path
 def test_what_the_collector_did_not_see_is_exported_too(running: Running, tmp_path: Path) -> None:
     """A verdict that is held after an outage, and one that the sleep of the host explains, are the same elsewhere."""
     observer, now = running.collector.watch.tick.observer, time.time_ns()
-    observer.was_blind(now - 1_000_000_000_000, now - 400_000_000_000, asleep=True)
+    observer.was_blind(now - 1_000_000_000_000, now - 400_000_000_000, ASLEEP)
     commit(running.collector, [record("dispatch", "slept-1", 1200, "s4", agent="worker", mode="background")])
 
     def judged(path: str) -> dict[str, Any]:
@@ -291,6 +292,10 @@ def test_what_the_collector_did_not_see_is_exported_too(running: Running, tmp_pa
     held = judged("/api/v1/runs/held-1?session=s5")
     assert (held["status"], held["held"]) == ("active", True)
     assert slept["status"] == "active"
+    spells = running.get("/api/v1/observer").json["blindness"]
+    assert [spell["why"] for spell in spells] == ["away", "asleep"]
+    assert "Silence counts again from" in (health := page(running, "/health"))
+    assert health.index("<td>away</td>") < health.index("<td>asleep</td>")
     for run, says in (("slept-1", '"sleep_s": 600.0'), ("held-1", '"collector": "down"')):
         exported = running.get(f"/api/v1/runs/{run}/replay").body.decode()
         assert says in exported

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import fields
 from typing import Annotated, Any
 
@@ -16,6 +17,8 @@ from headcount_collector.watch.documents import Document, rfc3339
 
 routes = APIRouter(prefix="/api/v1", tags=["observer"])
 
+_BLINDNESS = 20
+"""So many spells in which nothing was seen are shown."""
 _COUNTS = frozenset({"repeat_limit", "storm"})
 _ASIDE = frozenset({"overdue_factor", "tools"})
 
@@ -105,8 +108,12 @@ def show_observer(collector: Running, limit: Annotated[int, Query(ge=1, le=2000)
 
 
 def observer_of(collector: Collector, limit: int = 0) -> Document:
-    """Return the observer's health; `evaluations` are the latest `limit`, oldest first."""
+    """Return the observer's health; `evaluations` are the latest `limit`, oldest first.
+
+    `blindness` says when nothing was seen since this process began, and why; `warm_at` when silence counts again.
+    """
     counters, committer = collector.intake.counters, collector.intake.committer
+    observer = collector.watch.tick.observer
     rows = []
     if limit:
         rows = collector.store.query(
@@ -116,6 +123,11 @@ def observer_of(collector: Collector, limit: int = 0) -> Document:
         )
     return {
         **collector.watch.health,
+        "warm_at": rfc3339(observer.warm_at) if observer.degraded(time.time_ns()) else None,
+        "blindness": [
+            {"why": why, "from": rfc3339(since), "until": None if until is None else rfc3339(until)}
+            for why, since, until in observer.history()[:_BLINDNESS]
+        ],
         "unready": collector.unready(),
         "tick_s": collector.settings.tick_s,
         "intake": {
@@ -137,8 +149,8 @@ def observer_of(collector: Collector, limit: int = 0) -> Document:
                 "judged": judged,
                 "transitions": transitions,
                 "open_runs": open_runs,
-                "observer": observer,
+                "observer": state,
             }
-            for at, took, late, judged, transitions, open_runs, observer in reversed(rows)
+            for at, took, late, judged, transitions, open_runs, state in reversed(rows)
         ],
     }

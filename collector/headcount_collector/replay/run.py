@@ -33,6 +33,7 @@ from headcount_collector.replay.errors import ReplayError
 from headcount_collector.store.client import Store
 from headcount_collector.store.migrate import migrate
 from headcount_collector.watch.listener import replay_factory
+from headcount_collector.watch.observer import ASLEEP
 from headcount_collector.watch.tick import Tick
 from headcount_collector.watch.verdicts import Transition
 
@@ -202,7 +203,7 @@ class _Run:
                 length = control.body["length_ns"]
                 assert isinstance(length, int)
                 self._asleep_until = control.at_ns + length
-                self._tick.observer.was_blind(control.at_ns, self._asleep_until, asleep=True)
+                self._tick.observer.was_blind(control.at_ns, self._asleep_until, ASLEEP)
             elif self._listener is not None:
                 try:
                     self._listener.control(control.kind, control.body, control.at_ns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headcount_collector.judge.policy import SECOND
-from headcount_collector.watch.observer import OUTAGE_AFTER
+from headcount_collector.watch.observer import ASLEEP, AWAY, OUTAGE_AFTER, SET_FORWARD
 
 _SLEPT_AFTER = SECOND
 _SET_BACK_AFTER = SECOND
@@ -20,8 +20,8 @@ class Passed:
     """By how much the wall clock was set back."""
     blind: tuple[int, int] | None = None
     """(from, until) in which nothing was seen, by the wall clock as it is now."""
-    asleep: bool = False
-    """Nobody on this host lived that time: it slept, or its clock was set forward."""
+    why: str = ""
+    """AWAY where the collector was kept from looking; ASLEEP or SET_FORWARD where nobody on this host lived that time."""
 
 
 class HostClock:
@@ -39,7 +39,7 @@ class HostClock:
         back = -step if step < -_SET_BACK_AFTER else 0
         before -= back
         if sleep > _SLEPT_AFTER or step > OUTAGE_AFTER:
-            return Passed(back, (before, wall), asleep=True)
+            return Passed(back, (before, wall), ASLEEP if sleep > _SLEPT_AFTER else SET_FORWARD)
         if lived > late_after or back > OUTAGE_AFTER:
-            return Passed(back, (before, wall))
+            return Passed(back, (before, wall), AWAY)
         return Passed(back)

@@ -13,6 +13,12 @@ MISSED = 3
 LONGEST_STRETCH = 300 * SECOND
 """The observer is degraded for no longer than this at a stretch."""
 
+AWAY = "away"
+ASLEEP = "asleep"
+SET_FORWARD = "clock set forward"
+SET_BACK = "clock set back"
+UNHEARD = "heard nobody"
+
 _REMEMBERED = 100
 
 ABSENCE_RULES = frozenset({"2b", "3", "4", "6", "7", "8"})
@@ -35,26 +41,35 @@ class Observer:
         """Since when nothing is heard, or was not until a moment ago."""
         self.warm_at = 0
         """From this moment on silence counts again."""
+        self._history: list[tuple[str, int, int | None]] = []
         self.sleeps: list[tuple[int, int]] = []
         self.outages: list[tuple[int, int]] = []
         """When the collector was away, but for its host's sleep; as many as are remembered of these."""
 
-    def was_blind(self, since: int, until: int, *, asleep: bool = False) -> None:
-        """Note an outage that ended at `until`; `asleep` where the whole host stood still."""
-        if asleep:
-            self.sleeps.append((since, until))
-            del self.sleeps[:-_REMEMBERED]
-        else:
-            self.outages.append((since, until))
-            del self.outages[:-_REMEMBERED]
+    def was_blind(self, since: int, until: int, why: str = AWAY) -> None:
+        """Note that nothing was seen until `until`: the collector was AWAY, or nobody on this host lived that time."""
+        noted = self.outages if why == AWAY else self.sleeps
+        noted.append((since, until))
+        del noted[:-_REMEMBERED]
+        self._remember(why, since, until)
         if until > self.warm_at:
             self._degraded_from, self.blind_from = until, since
         self.warm_at = min(until + self._warm_up_ns, self._degraded_from + LONGEST_STRETCH)
+
+    def history(self) -> list[tuple[str, int, int | None]]:
+        """Return what kept the observer from seeing, the latest first: (why, from, until); until None while it lasts."""
+        lasting = [] if self._silent_from is None else [(UNHEARD, self._silent_from, None)]
+        return [*lasting, *reversed(self._history)]
+
+    def _remember(self, why: str, since: int, until: int) -> None:
+        self._history.append((why, since, until))
+        del self._history[:-_REMEMBERED]
 
     def set_back(self, step_ns: int, now: int) -> None:
         """Hear that the clock was set back and is `now`: what was to last a minute lasts no longer for it."""
         self.sleeps = [sleep for sleep in self.sleeps if sleep[1] <= now]
         self.outages = [outage for outage in self.outages if outage[1] <= now]
+        self._remember(SET_BACK, now + step_ns, now)
         self.warm_at -= step_ns
         self.blind_from -= step_ns
         self._degraded_from -= step_ns
@@ -82,6 +97,7 @@ class Observer:
             self.warm_at = max(self.warm_at, self._silent_from + LONGEST_STRETCH)
         elif not silent and self._silent_from is not None:
             self.warm_at = min(self.warm_at, max(now, self._silent_from) + self._warm_up_ns)
+            self._remember(UNHEARD, self._silent_from, now)
             self._silent_from = None
 
     def degraded(self, now: int) -> bool:

@@ -133,7 +133,8 @@ class Watch:
             self.tick.set_back(passed.set_back, now)
             self._committed = self._noticed if self._noticed <= now else self._committed - passed.set_back
         if passed.blind:
-            self.tick.observer.was_blind(*passed.blind, asleep=passed.asleep)
+            log.warning("nothing was seen for %s: %s", span(passed.blind[1] - passed.blind[0]), passed.why)
+            self.tick.observer.was_blind(*passed.blind, passed.why)
             if passed.set_back:
                 self.tick.observer.doubt(now - passed.set_back)
 

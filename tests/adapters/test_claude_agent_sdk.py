@@ -6,14 +6,14 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headcount_collector.evidence.moment import moment_ns
-from tests.collector.running import Running, eventually, running_collector
+from tests.collector.running import Running, eventually
 from tests.e2e.processes import WHOLE_STORY
 from tests.e2e.scripted_model import ScriptedModel
 
@@ -28,18 +28,6 @@ HARNESS_S = 400.0
 pytestmark = pytest.mark.skipif(
     python_of("claude-agent-sdk") is None, reason="no environment: make adapters ADAPTERS=claude-agent-sdk"
 )
-
-
-@pytest.fixture
-def policy() -> dict[str, str]:
-    """Return what is expected of runs: the contract's own times, in which what comes back comes back in time."""
-    return {}
-
-
-@pytest.fixture
-def running(policy: dict[str, str], tmp_path: Path) -> Iterator[Running]:
-    with running_collector(tmp_path / "data", policy=policy) as found:
-        yield found
 
 
 @pytest.fixture

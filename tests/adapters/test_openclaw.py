@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from headcount_collector.evidence.moment import moment_ns
-from tests.collector.running import Running, eventually, running_collector
+from tests.collector.running import Running, eventually
 from tests.e2e.processes import headcount
 
 from .environments import program_of, with_node
@@ -47,18 +47,6 @@ HARNESS_S = 400.0
 """How long the program may take on a busy machine."""
 SOON = {"expected": "60s", "skew": "1s", "delivery_grace": "2s"}
 """Deadlines that a test can wait for."""
-
-
-@pytest.fixture
-def policy() -> dict[str, str]:
-    """Return what is expected of runs: the contract's own times, in which what comes back comes back in time."""
-    return {}
-
-
-@pytest.fixture
-def running(policy: dict[str, str], tmp_path: Path) -> Iterator[Running]:
-    with running_collector(tmp_path / "data", policy=policy) as found:
-        yield found
 
 
 class Claw:

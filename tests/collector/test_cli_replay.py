@@ -63,6 +63,28 @@ def test_a_run_of_two_sessions_is_expected_by_its_session(tmp_path: Path) -> Non
     assert "run r: session is one of s1, s2, expected given" in result.output
 
 
+def test_a_result_given_before_more_work_is_told_so_and_one_that_nobody_waits_for_is_not(
+    tmp_path: Path,
+) -> None:
+    def said(*more: object, until_s: int) -> str:
+        told = [
+            {"at": 0, "event": "dispatch", "run": "r", "session": "s", "expected_s": 9000},
+            {"at": 1, "event": "start", "run": "r", "session": "s"},
+            *more,
+        ]
+        found = headcount("replay", "--json", written(tmp_path, *told, until_s=until_s)).output
+        return " ".join(json.loads(found)["replays"][0]["runs"][0]["evidence"])
+
+    done = [
+        {"at": 98, "event": "child_done", "run": "r", "session": "s", "outcome": "ok", "size": 9},
+        {"at": 100, "event": "completion_forwarded", "run": "r", "session": "s", "forwarded": True},
+    ]
+    worked = {"at": 140, "event": "tool_call", "run": "r", "session": "s", "tool": "Read", "phase": "ended"}
+    assert "it worked on after its owner was given a result" in said(*done, worked, until_s=745)
+    dismissed = {"at": 50, "event": "dismiss", "run": "r", "session": "s"}
+    assert "worked on after" not in said(dismissed, *done, until_s=110)
+
+
 def test_what_a_replay_cannot_do_is_said_with_its_line(tmp_path: Path) -> None:
     result = headcount("replay", written(tmp_path, {"at": 1, "ack": {"session": "s1", "owner": "lead"}}))
     assert result.exit_code != 0

@@ -364,6 +364,14 @@ def test_a_clock_that_ran_ahead_and_was_put_right_is_trusted_again(log: Log) -> 
     assert {producer.offset_ns for producer in facts.producers} == {0}
 
 
+def test_a_clock_that_runs_ahead_does_so_though_no_block_of_its_numbers_has_three(log: Log) -> None:
+    log.arrive(1, DISPATCH)
+    for number in (62, 63, 64):
+        log.arrive(number, {"event": "idle", "time": number + 600, "producer": "c", "seq": number})
+    assert [seconds(idle.at) for idle in log.facts().idles] == [62, 63, 64]
+    assert {p.offset_ns for p in log.facts().producers if p.child_side} == {-600 * SECOND}
+
+
 def test_a_clock_that_runs_ahead_does_so_while_its_records_are_late(log: Log) -> None:
     log.arrive(1, DISPATCH)
     for number, late in ((60, 0), (61, 0), (62, 0), (130, 20), (131, 20), (132, 20)):

@@ -74,13 +74,7 @@ def read_clocks(store: Store, rows: Iterable[ProducerRow], skew_ns: int) -> Cloc
     clocks = {}
     for row in rows:
         late = row.producer.endswith(wire.READ_LATE)
-        shift = (
-            0
-            if late
-            else offset(
-                row.lag_ns, row.latest_lag_ns if row.records >= 3 else row.lag_ns, row.records, skew_ns
-            )
-        )
+        shift = 0 if late else offset(row.lag_ns, row.latest_lag_ns, row.records, skew_ns)
         hole = after.get(row.producer)
         clocks[row.producer] = Clock(
             offset_ns=shift,

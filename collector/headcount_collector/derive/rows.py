@@ -116,7 +116,8 @@ class CallRow(NamedTuple):
 
 
 class ProducerRow(NamedTuple):
-    """`blocks` are (block, how many of its 64 numbers came, the highest); `latest_lag_ns` is of the latest with three records."""
+    """`blocks` are (block, how many of its 64 numbers came, the highest); `latest_lag_ns` is of the latest with three records,
+    that of all where none has so many."""
 
     producer: str
     lag_ns: int

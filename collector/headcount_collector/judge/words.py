@@ -47,7 +47,8 @@ def in_flight(line: Timeline, now: int) -> tuple[str, ...]:
 def evidence_of(line: Timeline, finding: Finding, diagnosis: Diagnosis | None, now: int) -> tuple[str, ...]:
     """Return the rule that decided, and the facts with their times."""
     facts = line.facts
-    before = None if finding.delivered_at is not None else _given_before(line, now)
+    settled = finding.delivered_at is not None or finding.void_at is not None
+    before = None if settled else _given_before(line, now)
     said = [f"rule {finding.rule}: {_rule(line, finding, before)}"]
     if facts.dispatch is not None:
         said.append(

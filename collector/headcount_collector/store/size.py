@@ -51,8 +51,9 @@ def shrink(store: Store, budget_bytes: int) -> list[str]:
 
 
 def _oldest(store: Store) -> list[tuple[str, str, int]]:
-    ours = [table for table in _EVIDENCE if table not in foreign_tables(store)]
-    places = {place.split()[0]: place for place in (where_rows_lie(store, table) for table in ours)}
+    foreign = foreign_tables(store)
+    lie = (where_rows_lie(store, table) for table in _EVIDENCE if table not in foreign)
+    places = {place.split()[0]: place for place in lie}
     rows = store.query(
         "SELECT table, partition_id, sum(bytes_on_disk) FROM system.parts"
         " WHERE database = currentDatabase() AND active AND table IN {tables:Array(String)}"

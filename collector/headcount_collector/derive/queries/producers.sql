@@ -2,7 +2,7 @@
 SELECT
     producer,
     min(lag) AS lag_ns,
-    argMaxIf(lag, block, finalizeAggregation(seen) >= 3) AS latest_lag_ns,
+    if(max(enough), argMaxIf(lag, block, enough), lag_ns) AS latest_lag_ns,
     uniqUpToMerge(3)(seen) AS records,
     max(last_ns) AS last_ns,
     max(keepalive_ms) AS keepalive_ms,
@@ -14,7 +14,7 @@ FROM
 (
     SELECT
         producer, block,
-        min(p.lag_ns) AS lag, uniqUpToMergeState(3)(p.records) AS seen,
+        min(p.lag_ns) AS lag, uniqUpToMergeState(3)(p.records) AS seen, finalizeAggregation(seen) >= 3 AS enough,
         bitCount(groupBitOr(p.numbers)) AS numbered, max(p.highest) AS highest, max(p.last_ns) AS last_ns,
         max(p.keepalive_ms) AS keepalive_ms, max(p.export_interval_ms) AS export_interval_ms
     FROM producer AS p
